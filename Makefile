@@ -1,0 +1,58 @@
+# Every word here is explained by `make help`.
+SHELL := /bin/bash
+GO ?= go
+TIME ?= 30s
+TOOLS := $(CURDIR)/.tools
+STATICCHECK_VERSION := v0.8.2
+GOFUMPT_VERSION := v0.12.0
+RACE := CGO_ENABLED=1 $(GO) test -race
+
+.PHONY: help need build demo test lint fuzz bench check js clean
+.DEFAULT_GOAL := help
+
+help: ## say what each word does
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+
+need: # say precisely what is missing
+	@command -v $(GO) >/dev/null || { echo "missing: Go 1.26 or newer (the command 'go')"; exit 1; }
+	@command -v $${CC:-cc} >/dev/null || command -v gcc >/dev/null || { echo "missing: a C compiler (cc or gcc); the document core is C"; exit 1; }
+	@case "$$($(GO) env GOOS)" in linux|darwin) ;; *) echo "missing: Linux or macOS; the document core has no build for $$($(GO) env GOOS)"; exit 1;; esac
+
+build: need ## build bin/chaz-peer
+	CGO_ENABLED=1 $(GO) build -trimpath -o bin/chaz-peer ./cmd/chaz-peer
+
+demo: build ## the main job with real processes: two peers with lying clocks share a session and agree
+	./bin/chaz-peer demo
+
+test: need js ## all tests under the race detector
+	$(RACE) ./...
+
+js: # what the test against JavaScript needs; without Node it skips and says so
+	@if command -v npm >/dev/null; then cd docs/jsexport && npm ci --no-audit --no-fund --silent; \
+	 else echo "no npm: the test that reads an export in JavaScript will skip"; fi
+
+$(TOOLS)/staticcheck:
+	GOBIN=$(TOOLS) $(GO) install honnef.co/go/tools/cmd/staticcheck@$(STATICCHECK_VERSION)
+
+$(TOOLS)/gofumpt:
+	GOBIN=$(TOOLS) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
+
+lint: need $(TOOLS)/staticcheck $(TOOLS)/gofumpt ## formatting, vet, staticcheck
+	@bad=$$($(TOOLS)/gofumpt -l .); test -z "$$bad" || { echo "not formatted (gofumpt -w):"; echo "$$bad"; exit 1; }
+	$(GO) vet ./...
+	$(TOOLS)/staticcheck ./...
+
+fuzz: need ## run every fuzz target for TIME (default 30s) each
+	@for p in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+	    echo "== $$p $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(TIME) $$p || exit 1; \
+	  done; done
+
+bench: build ## print the speed table as ratios within this run (docs/bench.md)
+	$(GO) test -run '^$$' -bench . -benchtime 200ms ./crdt/... ./extension/... ./node/p2p
+	$(GO) run ./docs/bench
+
+check: lint test demo ## what CI runs
+
+clean: ## remove what was built
+	rm -rf bin .tools docs/jsexport/node_modules
