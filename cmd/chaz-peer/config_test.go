@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/chaz-peer/chaz-peer/node/control"
+)
+
+func TestConfigReadsEveryKey(t *testing.T) {
+	const text = `
+name: "my: laptop"
+listen:
+  - 0.0.0.0:4711
+  - /ip6/::/tcp/1
+mdns: false
+static_peers: [/ip4/10.0.0.1/tcp/4711/p2p/` + peerA + `]
+clock_skew: -3d
+control_tcp: 127.0.0.1:4712
+memory_budget: 1 GiB
+log_level: debug
+agents:
+  - name: chaz
+    model: script
+    tools: [a, b]
+    max_iterations: 7
+    autonomous: true
+    system_prompt: |
+      two
+      lines
+  - name: other
+default_agents: chaz
+`
+	f, faults := parseConfig([]byte(text))
+	if len(faults) > 0 {
+		t.Fatal(faults)
+	}
+	off := false
+	want := fileConfig{
+		Name: "my: laptop", MDNS: &off, ClockSkew: -72 * time.Hour, ControlTCP: "127.0.0.1:4712", MemoryBudget: 1 << 30, LogLevel: "debug",
+		Listen:      []string{"/ip4/0.0.0.0/udp/4711/quic-v1", "/ip4/0.0.0.0/tcp/4711", "/ip6/::/tcp/1"},
+		StaticPeers: []string{"/ip4/10.0.0.1/tcp/4711/p2p/" + peerA}, DefaultAgents: []string{"chaz"},
+		Agents: []control.AgentSpec{
+			{Name: "chaz", Config: map[string]any{"model": "script", "tools": []string{"a", "b"}, "max_iterations": int64(7), "autonomous": true, "system_prompt": "two\nlines\n"}},
+			{Name: "other", Config: map[string]any{}},
+		},
+	}
+	if !reflect.DeepEqual(f, want) {
+		t.Errorf("got  %+v\nwant %+v", f, want)
+	}
+}
+
+func TestConfigFaults(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		want       []string // "line: part of the text"
+	}{
+		{"empty", "", nil},
+		{"only comments", "# nothing\n", nil},
+		{"commented-out values", "listen:\n#  - x\nmdns: true\n", nil},
+		{"unknown with suggestion", "mdns: true\nlisten_adr: x\nlisen: []\n", []string{`2: unknown key "listen_adr"`, `3: unknown key "lisen", did you mean "listen"?`}},
+		{"hyphen for underscore", "log-level: info\n", []string{`1: unknown key "log-level", did you mean "log_level"?`}},
+		{"unknown without suggestion", "frobnicate: 1\n", []string{`1: unknown key "frobnicate", known are name, listen`}},
+		{"all at once", "name: ''\nmdns: maybe\nclock_skew: soon\ncontrol_tcp: 0.0.0.0:1\nmemory_budget: 1KiB\nlog_level: wran\n", []string{
+			"1: name: want 1 to 64", "2: mdns: want true or false", `3: clock_skew: "soon" is not a duration`, "4: control_tcp: \"0.0.0.0:1\" is not a loopback",
+			"5: memory_budget: \"1KiB\" is less than 16MiB", `6: log_level: unknown level "wran", did you mean "warn"?`}},
+		{"inside lists", "listen:\n  - 127.0.0.1:1\n  - nowhere\n  - {a: b}\nstatic_peers:\n  - /ip4/1.2.3.4/tcp/1\n", []string{
+			`3: listen: "nowhere" is not an address`, "4: listen: want text", "6: static_peers: \"/ip4/1.2.3.4/tcp/1\" names no peer"}},
+		{"twice", "name: a\nmdns: true\nname: b\n", []string{"3: name is given twice, first in line 1"}},
+		{"agents", "agents:\n  - name: a\n    modle: x\n  - name: b\n    tools: x\n    max_iterations: 0\n  - name: b\n  - model: x\n  - c\n", []string{
+			`3: agents: unknown key "modle", did you mean "model"?`, "6: agents: want a whole number above zero", `7: agents: two agents are called "b"`,
+			"8: agents: an agent without a name", "9: agents: want a list of agents"}},
+		{"no mapping", "- a\n- b\n", []string{"1: want lines of the form key: value"}},
+		{"text alone", "hello\n", []string{"1: want lines"}},
+		{"two documents", "name: a\n---\nname: b\n", []string{"3: a second document"}},
+		{"not YAML", "name: [a\n", []string{"1: "}},
+		{"alias", "name: &x a\nlog_level: *x\n", []string{"1: name: want text", "2: log_level: want text"}},
+		{"merge", "<<: {name: a}\n", []string{`1: unknown key "<<"`}},
+		{"too large", "#" + strings.Repeat("x", maxConfig), []string{"0: the file is larger"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, faults := parseConfig([]byte(tc.text))
+			if len(faults) != len(tc.want) {
+				t.Fatalf("faults %v, want %d", faults, len(tc.want))
+			}
+			for i, x := range faults {
+				if got := fmt.Sprintf("%d: %s", x.line, x.text); !strings.HasPrefix(got, tc.want[i]) {
+					t.Errorf("fault %q, want %q", got, tc.want[i])
+				}
+			}
+		})
+	}
+}
+
+// The example, with its settings switched on, is a good file that uses every key.
+func TestExampleIsValidAndComplete(t *testing.T) {
+	if f, faults := parseConfig([]byte(exampleConfig())); len(faults) > 0 || !reflect.DeepEqual(f, fileConfig{}) {
+		t.Fatalf("as shipped: %+v, %v", f, faults)
+	}
+	var on strings.Builder
+	for l := range strings.Lines(exampleConfig()) {
+		if set, ok := strings.CutPrefix(l, "#"); ok && !strings.HasPrefix(l, "# ") || strings.HasPrefix(l, "#  ") {
+			on.WriteString(set)
+		}
+	}
+	f, faults := parseConfig([]byte(on.String()))
+	if len(faults) > 0 {
+		t.Fatalf("%v in\n%s", faults, on.String())
+	}
+	v := reflect.ValueOf(f)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("the example leaves %s unset", v.Type().Field(i).Name)
+		}
+	}
+	if n := len(configKeys()); n != v.NumField() {
+		t.Errorf("%d keys, %d fields", n, v.NumField())
+	}
+}
+
+func TestConfigCommands(t *testing.T) {
+	b := newBench(t)
+	path := filepath.Join(b.home, configFile)
+	write := func(text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := b.do("config", "check"); r.code != 0 || !strings.Contains(r.out, "all defaults") {
+		t.Errorf("no file: exit %d, %q, %q", r.code, r.out, r.err)
+	}
+	write("name: box\nmdns: false\n")
+	if r := b.do("config", "check"); r.code != 0 || r.out != path+" is good.\n" {
+		t.Errorf("good: exit %d, %q", r.code, r.out)
+	}
+	r := b.do("config", "show")
+	shown, faults := parseConfig([]byte(r.out))
+	if r.code != 0 || len(faults) > 0 || shown.Name != "box" || *shown.MDNS || shown.MemoryBudget != defaultMemory {
+		t.Errorf("show is no config file: %v\n%s", faults, r.out)
+	}
+	if r := b.do("config", "show", "--json"); !strings.Contains(r.out, `"name":"box","listen":[],"mdns":false`) {
+		t.Errorf("show --json: %q", r.out)
+	}
+	write("nmae: box\nmdns: 3\n")
+	if r := b.do("config", "check"); r.code != exitError || !strings.Contains(r.err, `line 1: unknown key "nmae", did you mean "name"?; line 2: mdns`) || !strings.Contains(r.err, "try: ") {
+		t.Errorf("bad: exit %d, %q", r.code, r.err)
+	}
+	if r := b.do("config", "check", "--json"); r.code != exitError || !strings.Contains(r.out, `{"ok":false`) {
+		t.Errorf("bad, --json: exit %d, %q", r.code, r.out)
+	}
+	b.run = nil
+	for _, args := range []string{"run", "id", "session list"} {
+		if r := b.do(strings.Fields(args)...); r.code != exitError || len(b.node.opened) != 0 {
+			t.Errorf("%s with a bad config: exit %d, opened %d", args, r.code, len(b.node.opened))
+		}
+	}
+	if r := b.do("config", "check", b.home+"/none"); r.code != exitError {
+		t.Errorf("a named file that is not there: exit %d", r.code)
+	}
+}
+
+func TestConfigShowAsksTheDaemon(t *testing.T) {
+	b := newBench(t)
+	b.node.results["config"] = control.Settings{Name: "running", MDNS: true, MemoryBudget: defaultMemory, LogLevel: "info"}
+	b.daemon(t)
+	r := b.do("config", "show")
+	if r.code != 0 || !strings.Contains(r.out, "name: running") || !strings.Contains(r.err, "another name than") || strings.Count(r.err, "\n") != 1 {
+		t.Errorf("exit %d, %q, %q", r.code, r.out, r.err)
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for in, want := range map[string]time.Duration{
+		"0": 0, "5ms": 5 * time.Millisecond, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "7d": 168 * time.Hour,
+		"1d12h": 36 * time.Hour, "2w": 336 * time.Hour, "+2h": 2 * time.Hour, "-3d": -72 * time.Hour, "1.5h": 90 * time.Minute,
+	} {
+		if got, err := parseDuration(in); err != nil || got != want {
+			t.Errorf("%q is %v, %v, want %v", in, got, err, want)
+		}
+	}
+	for _, bad := range []string{"", "-", "5", "d", "5x", "1..5h", "h5", "--5h", "1h 5m", "999999999w", strings.Repeat("9", 400) + "h"} {
+		if got, err := parseDuration(bad); err == nil {
+			t.Errorf("%q is %v", bad, got)
+		}
+	}
+}
+
+func TestDurationRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ms := rapid.Int64Range(-1<<40, 1<<40).Draw(t, "ms")
+		if got, err := parseDuration(fmt.Sprintf("%dms", ms)); err != nil || got.Milliseconds() != ms {
+			t.Fatalf("%d ms reads as %v, %v", ms, got, err)
+		}
+		if _, err := parseDuration(span(ms)); err != nil {
+			t.Fatalf("%d ms is shown as %s, which does not read: %v", ms, span(ms), err)
+		}
+	})
+}
+
+func TestNearestFindsSlips(t *testing.T) {
+	known := keyNames(configKeys())
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.SampledFrom(known).Draw(t, "key")
+		i := rapid.IntRange(0, len(k)-2).Draw(t, "at")
+		swapped := k[:i] + k[i+1:i+2] + k[i:i+1] + k[i+2:]
+		dropped := k[:i] + k[i+1:]
+		for _, slip := range []string{swapped, dropped, k + "s"} {
+			if got := nearest(slip, known); got != k {
+				t.Fatalf("%q suggests %q, want %q", slip, got, k)
+			}
+		}
+	})
+	if got := nearest("frobnicate", known); got != "" {
+		t.Errorf("frobnicate suggests %q", got)
+	}
+}
+
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte(exampleConfig()))
+	f.Add([]byte("agents:\n  - name: a\n    tools: [x]\nlisten: 0.0.0.0:1\n"))
+	f.Add([]byte("name: &x a\nlisten: *x\n<<: *x\n"))
+	f.Add([]byte("? a\n: b\n--- !!map\n{}\n...\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		cfg, faults := parseConfig(b)
+		for _, x := range faults {
+			if x.text == "" {
+				t.Error("a fault without words")
+			}
+		}
+		if len(faults) == 0 {
+			// What was accepted must be usable.
+			s := cfg.settings("host")
+			if s.MemoryBudget < leastMemory || s.Name == "" {
+				t.Errorf("accepted %+v", s)
+			}
+		}
+	})
+}

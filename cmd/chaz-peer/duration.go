@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/chaz-peer/chaz-peer/crdt"
+)
+
+// duration is a length of time on the command line: numbers with a unit (ms s m h d w), added up;
+// a sign in front. "90m", "7d", "1d12h", "-3d".
+type duration time.Duration
+
+// UnmarshalText implements the parsing of a flag. It takes no sign.
+func (d *duration) UnmarshalText(b []byte) error {
+	v, err := parseDuration(string(b))
+	if err == nil && v < 0 {
+		err = fmt.Errorf("%q is below zero", b)
+	}
+	*d = duration(v)
+	return err
+}
+
+// skew is a duration that may be below zero.
+type skew time.Duration
+
+// UnmarshalText implements the parsing of a flag.
+func (s *skew) UnmarshalText(b []byte) error {
+	v, err := parseDuration(string(b))
+	*s = skew(v)
+	return err
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	fault := fmt.Errorf("%q is not a duration: want numbers with units ms, s, m, h, d or w, such as 90m or 7d", clipText(text))
+	rest, neg := strings.CutPrefix(text, "-")
+	if !neg {
+		rest = strings.TrimPrefix(rest, "+")
+	}
+	if rest == "0" {
+		return 0, nil
+	}
+	if rest == "" {
+		return 0, fault
+	}
+	var sum float64
+	for rest != "" {
+		end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
+		if end < 1 {
+			return 0, fault
+		}
+		n, err := strconv.ParseFloat(rest[:end], 64)
+		if err != nil {
+			return 0, fault
+		}
+		rest = rest[end:]
+		unit, size := unitOf(rest)
+		if unit == "" {
+			return 0, fault
+		}
+		rest = rest[len(unit):]
+		sum += n * float64(size)
+	}
+	if sum >= math.MaxInt64 {
+		return 0, fmt.Errorf("%q is too long", clipText(text))
+	}
+	if neg {
+		sum = -sum
+	}
+	return time.Duration(sum), nil
+}
+
+func unitOf(s string) (string, time.Duration) {
+	for _, u := range []struct {
+		name string
+		size time.Duration
+	}{{"ms", time.Millisecond}, {"s", time.Second}, {"m", time.Minute}, {"h", time.Hour}, {"d", 24 * time.Hour}, {"w", 7 * 24 * time.Hour}} {
+		if strings.HasPrefix(s, u.name) {
+			return u.name, u.size
+		}
+	}
+	return "", 0
+}
+
+// span is a length of time for a person: two units at most.
+func span(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	if ms == math.MinInt64 || d/time.Millisecond != time.Duration(ms) {
+		return strconv.FormatInt(ms, 10) + "ms"
+	}
+	sign := ""
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	day := 24 * time.Hour
+	switch {
+	case d >= day:
+		return join(sign, int64(d/day), "d", int64(d%day/time.Hour), "h")
+	case d >= time.Hour:
+		return join(sign, int64(d/time.Hour), "h", int64(d%time.Hour/time.Minute), "m")
+	case d >= time.Minute:
+		return join(sign, int64(d/time.Minute), "m", int64(d%time.Minute/time.Second), "s")
+	case d >= time.Second:
+		return sign + strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"
+	}
+	return fmt.Sprintf("%s%dms", sign, d.Milliseconds())
+}
+
+func join(sign string, n int64, unit string, m int64, sub string) string {
+	s := fmt.Sprintf("%s%d%s", sign, n, unit)
+	if m > 0 {
+		s += fmt.Sprintf("%d%s", m, sub)
+	}
+	return s
+}
+
+// roleFlag is a role that can be granted, in any case, also by its first letter.
+type roleFlag string
+
+// UnmarshalText implements the parsing of a flag.
+func (r *roleFlag) UnmarshalText(b []byte) error {
+	s := strings.ToLower(string(b))
+	for _, full := range []crdt.Role{crdt.Read, crdt.Write, crdt.Admin} {
+		if name := full.String(); s == name[:1] {
+			s = name
+		}
+	}
+	role, err := crdt.ParseRole(s)
+	if err != nil {
+		return err
+	}
+	*r = roleFlag(role.String())
+	return nil
+}
+
+func clipText(s string) string {
+	const most = 40
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// addExamples puts the examples under the help of each command.
+func addExamples(n *kong.Node, path string) {
+	if ex, ok := examples()[path]; ok {
+		n.Detail = strings.TrimSpace(n.Detail + "\n\nExamples:\n\n    " + strings.ReplaceAll(ex, "\n", "\n    "))
+	}
+	for _, c := range n.Children {
+		addExamples(c, strings.TrimSpace(path+" "+c.Name))
+	}
+}
+
+// examples are lines as a user types them, by command.
+func examples() map[string]string {
+	return map[string]string{
+		"":                "chaz-peer run\nchaz-peer session new --name hamlet\nchaz-peer session share hamlet\nchaz-peer status",
+		"run":             "chaz-peer run\nchaz-peer run --listen 0.0.0.0:4711 --no-mdns\nchaz-peer --home /tmp/b run --clock-skew -3d --json",
+		"status":          "chaz-peer status\nchaz-peer status --json | jq .documents",
+		"doctor":          "chaz-peer doctor",
+		"id":              "chaz-peer id",
+		"version":         "chaz-peer version",
+		"config check":    "chaz-peer config check\nchaz-peer config check ./config.yaml",
+		"config show":     "chaz-peer config show\nchaz-peer config show --example > config.yaml",
+		"peers list":      "chaz-peer peers list",
+		"peers pair":      "chaz-peer peers pair            (on the laptop: prints a ticket)\nchaz-peer peers pair TICKET     (on the server)",
+		"peers pending":   "chaz-peer peers pending",
+		"peers approve":   "chaz-peer peers approve 3f9ac2d1 --role write",
+		"peers reject":    "chaz-peer peers reject 3f9ac2d1",
+		"peers name":      "chaz-peer peers name 12D3KooWDpJ7As7B server",
+		"peers pause":     "chaz-peer peers pause server",
+		"peers resume":    "chaz-peer peers resume server",
+		"session new":     "chaz-peer session new --name hamlet\nchaz-peer session new --agent reviewer --agent chaz",
+		"session list":    "chaz-peer session list --all",
+		"session show":    "chaz-peer session show hamlet\nchaz-peer session show hamlet --agent chaz --json",
+		"session post":    "chaz-peer session post hamlet \"Who's there?\"\ngit log -1 | chaz-peer session post hamlet --as git -",
+		"session log":     "chaz-peer session log hamlet --tail 20\nchaz-peer session log hamlet --follow --json",
+		"session search":  "chaz-peer session search to be\nchaz-peer session search ghost --session hamlet",
+		"session wait":    "chaz-peer session wait hamlet --stored-on 2 --timeout 5m",
+		"session import":  "chaz-peer session import hamlet.jsonl --name hamlet\ncat more.jsonl | chaz-peer session import - --session hamlet",
+		"session export":  "chaz-peer session export hamlet > hamlet.jsonl\nchaz-peer session export hamlet hamlet.automerge",
+		"session share":   "chaz-peer session share hamlet\nchaz-peer session share hamlet --role write --uses 3 --expires 12h --qr\nchaz-peer session share hamlet --ask",
+		"session tickets": "chaz-peer session tickets hamlet\nchaz-peer session tickets hamlet --revoke 9c41d07e",
+		"session join":    "chaz-peer session join TICKET --name hamlet\nssh laptop chaz-peer session share hamlet | chaz-peer session join -",
+		"session attach":  "chaz-peer session attach hamlet reviewer",
+		"session detach":  "chaz-peer session detach hamlet reviewer",
+		"session host":    "chaz-peer session host hamlet reviewer\nchaz-peer session host hamlet",
+		"session close":   "chaz-peer session close hamlet",
+		"session forget":  "chaz-peer session forget hamlet --yes",
+		"agent new":       "chaz-peer agent new reviewer model=script max_iterations=10",
+		"agent list":      "chaz-peer agent list",
+		"agent show":      "chaz-peer agent show reviewer",
+		"agent set":       "chaz-peer agent set reviewer tools read_file,search\nchaz-peer agent set reviewer system_prompt - < prompt.txt",
+		"agent share":     "chaz-peer agent share reviewer --role admin",
+		"agent tickets":   "chaz-peer agent tickets reviewer",
+		"agent join":      "chaz-peer agent join TICKET",
+		"agent invite":    "chaz-peer agent invite reviewer server --role write",
+		"agent forget":    "chaz-peer agent forget reviewer",
+		"cmd":             "chaz-peer cmd --session hamlet '/extensions list'\nchaz-peer cmd --session hamlet '/extensions remove memory agent'",
+		"completion":      "source <(chaz-peer completion bash)\nchaz-peer completion fish > ~/.config/fish/completions/chaz-peer.fish",
+	}
+}

@@ -1,0 +1,78 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/chaz-peer/chaz-peer/extension"
+)
+
+// Config is what a node runs with. The zero value of each field has the meaning given.
+type Config struct {
+	// Home is the folder that holds the key, the store and the socket. Required; made if absent.
+	Home string
+	// Listen are multiaddrs to listen on; empty: QUIC and TCP on all interfaces, on free ports.
+	Listen []string
+	// MDNS finds peers on the local network and lets them find this one.
+	MDNS bool
+	// Static are multiaddrs with /p2p/ of peers to keep in touch with.
+	Static []string
+	// Skew is added to the machine's clock.
+	Skew time.Duration
+	// ControlTCP is a loopback host:port on which the local API is served too, with a token; empty:
+	// only on the socket in the home.
+	ControlTCP string
+	// MemoryBudget bounds the bytes of idle documents in memory; 0: 256 MiB.
+	MemoryBudget int64
+	// Name is what this peer calls itself to others; empty: the host name.
+	Name string
+	// Agents are made at the first start, DefaultAgents attached to new sessions; empty: "chaz".
+	Agents        []AgentTemplate
+	DefaultAgents []string
+	// Extensions are declared beside the built-ins.
+	Extensions []extension.Declaration
+	// LockWait is how long to wait for another process to let go of the store.
+	LockWait time.Duration
+	// IgnoreRole makes this peer write without the right; for tests of what others then do.
+	IgnoreRole bool
+	// LogLevel is shown by the settings; the logger filters.
+	LogLevel string
+	// Log gets what happens; nil: nothing is logged.
+	Log *slog.Logger
+	// Report gets sentences for a person (a repaired store); nil: they are logged.
+	Report func(string)
+}
+
+// AgentTemplate makes an agent at the first start of a home.
+type AgentTemplate struct {
+	Name   string
+	Config map[string]any
+}
+
+func (c *Config) fill() error {
+	if c.Home == "" {
+		return errors.New("open node: no home folder given")
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Report == nil {
+		c.Report = func(s string) { c.Log.Warn(s) }
+	}
+	if len(c.Agents) == 0 {
+		c.Agents = []AgentTemplate{{Name: "chaz"}}
+	}
+	seen := map[string]bool{}
+	for _, a := range c.Agents {
+		if a.Name == "" || seen[a.Name] {
+			return fmt.Errorf("open node: agent name %q is empty or used twice", a.Name)
+		}
+		seen[a.Name] = true
+	}
+	if len(c.DefaultAgents) == 0 {
+		c.DefaultAgents = []string{c.Agents[0].Name}
+	}
+	return nil
+}
