@@ -1,9 +1,6 @@
 package crdt
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // ActorInfo is what the access log says of one actor.
 type ActorInfo struct {
@@ -155,8 +152,8 @@ func (r *Revocation) entry(id ActorID) (CutEntry, bool) {
 	return r.Cut[i], true
 }
 
-// keepOf picks the cut that settles a fork: of those that name a change at or after it the one of
-// the most senior signer, then of the lowest id.
+// keepOf picks the cut that settles a fork: the one of the most senior signer, then of the lowest
+// id. One that ends before the fork settles it as well: no branch is within it.
 func (a *Access) keepOf(id ActorID, act *accActor) int {
 	rank := map[ObjectID]int{}
 	for n := a.right(act.info.Grant, act.info.Key); n != nil; n = n.parent {
@@ -166,10 +163,7 @@ func (a *Access) keepOf(id ActorID, act *accActor) int {
 	}
 	keep := -1
 	for i, c := range act.cuts {
-		if c.Seq < act.info.ClosedAt {
-			continue
-		}
-		if keep < 0 || cmp.Compare(rank[c.Revocation], rank[act.cuts[keep].Revocation]) < 0 {
+		if keep < 0 || rank[c.Revocation] < rank[act.cuts[keep].Revocation] {
 			keep = i
 		}
 	}

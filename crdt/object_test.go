@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,28 +95,27 @@ func TestObjectsParseAsMade(t *testing.T) {
 	}
 }
 
-// TestObjectRefusals edits good objects one way each and signs them anew, so that nothing but the
-// edit can be the cause.
-func TestObjectRefusals(t *testing.T) {
-	owner, guest := testIdentity(0), testIdentity(2)
-	samples := map[string]*Object{}
-	for _, o := range sampleObjects() {
-		samples[o.Kind] = o
+// resign signs a body, as it is or edited one way, in the name of the sample document's owner, so
+// that nothing but the edit can be the cause of a refusal.
+func resign(kind string, body any) []byte {
+	doc := sampleObjects()[0].Doc
+	s := objSigned{Version: 1, Kind: kind, Doc: doc[:], Body: must(objCBOR.enc.Marshal(body))}
+	if kind == ObjectGenesis {
+		s.Doc = nil
 	}
-	doc := samples[ObjectGenesis].Doc
-	resign := func(kind string, body any) []byte {
-		s := objSigned{Version: 1, Kind: kind, Doc: doc[:], Body: must(objCBOR.enc.Marshal(body))}
-		if kind == ObjectGenesis {
-			s.Doc = nil
-		}
-		return signedObject(owner, s)
-	}
-	genesis := *samples[ObjectGenesis].Body.(*Genesis)
-	grant := *samples[ObjectGrant].Body.(*Grant)
-	revocation := *samples[ObjectRevocation].Body.(*Revocation)
-	invite := *samples[ObjectInvite].Body.(*Invite)
-	public := *samples[ObjectPublic].Body.(*Public)
-	proof := *samples[ObjectEquivocation].Body.(*Equivocation)
+	return signedObject(testIdentity(0), s)
+}
+
+// sampleBody is a copy of the body of the sample of a kind.
+func sampleBody[T any](kind string) T {
+	objs := sampleObjects()
+	i := slices.IndexFunc(objs, func(o *Object) bool { return o.Kind == kind })
+	return *any(objs[i].Body).(*T)
+}
+
+func TestRightsRefusals(t *testing.T) {
+	genesis, grant := sampleBody[Genesis](ObjectGenesis), sampleBody[Grant](ObjectGrant)
+	invite, public := sampleBody[Invite](ObjectInvite), sampleBody[Public](ObjectPublic)
 	for _, c := range []struct {
 		name string
 		raw  []byte
@@ -135,9 +135,27 @@ func TestObjectRefusals(t *testing.T) {
 		{"grant of owner", resign(ObjectGrant, with(grant, func(g *Grant) { g.Role = Owner })), "can't be given"},
 		{"grant of nothing", resign(ObjectGrant, with(grant, func(g *Grant) { g.Role = NoRole })), "can't be given"},
 		{"grant expiring before 1970", resign(ObjectGrant, with(grant, func(g *Grant) { g.Expiry = -5 })), "expiry"},
+		{"invite", resign(ObjectInvite, invite), ""},
+		{"invite for nobody", resign(ObjectInvite, with(invite, func(i *Invite) { i.MaxUses = 0 })), "0 uses"},
+		{"invite as owner", resign(ObjectInvite, with(invite, func(i *Invite) { i.Role = Owner })), "can't be given"},
+		{"public", resign(ObjectPublic, public), ""},
+		{"public to write", resign(ObjectPublic, with(public, func(p *Public) { p.Role = Write })), "can't be given"},
+	} {
+		t.Run(c.name, func(t *testing.T) { checkRefusal(t, c.raw, c.want) })
+	}
+}
+
+func TestEndsRefusals(t *testing.T) {
+	doc, other := sampleObjects()[0].Doc, testIdentity(2).PeerID()
+	revocation, proof := sampleBody[Revocation](ObjectRevocation), sampleBody[Equivocation](ObjectEquivocation)
+	for _, c := range []struct {
+		name string
+		raw  []byte
+		want string // part of the error; empty: the positive control
+	}{
 		{"revocation", resign(ObjectRevocation, revocation), ""},
 		{"revocation with an empty cut", resign(ObjectRevocation, with(revocation, func(r *Revocation) { r.Cut = nil })), ""},
-		{"revocation of a grant with subject", resign(ObjectRevocation, with(revocation, func(r *Revocation) { r.Subject = guest.PeerID() })), "if and only if"},
+		{"revocation of a grant with subject", resign(ObjectRevocation, with(revocation, func(r *Revocation) { r.Subject = other })), "if and only if"},
 		{"revocation of no owner", resign(ObjectRevocation, with(revocation, func(r *Revocation) { r.Target = ObjectID(doc) })), "if and only if"},
 		{"cut at 0", resign(ObjectRevocation, with(revocation, func(r *Revocation) { r.Cut = []CutEntry{{}} })), "sequence number 0"},
 		{"cut in disorder", resign(ObjectRevocation, with(revocation, func(r *Revocation) {
@@ -146,14 +164,9 @@ func TestObjectRefusals(t *testing.T) {
 		{"cut of one actor twice", resign(ObjectRevocation, with(revocation, func(r *Revocation) {
 			r.Cut = []CutEntry{{Actor: ActorID{2}, Seq: 1}, {Actor: ActorID{2}, Seq: 2}}
 		})), "actor order"},
-		{"invite", resign(ObjectInvite, invite), ""},
-		{"invite for nobody", resign(ObjectInvite, with(invite, func(i *Invite) { i.MaxUses = 0 })), "0 uses"},
-		{"invite as owner", resign(ObjectInvite, with(invite, func(i *Invite) { i.Role = Owner })), "can't be given"},
-		{"public", resign(ObjectPublic, public), ""},
-		{"public to write", resign(ObjectPublic, with(public, func(p *Public) { p.Role = Write })), "can't be given"},
 		{"proof", resign(ObjectEquivocation, proof), ""},
 		{"proof at another number", resign(ObjectEquivocation, with(proof, func(e *Equivocation) { e.Seq++ })), "not the actor's"},
-		{"proof against another", resign(ObjectEquivocation, with(proof, func(e *Equivocation) { e.Key = owner.PeerID() })), "not the actor's"},
+		{"proof against another", resign(ObjectEquivocation, with(proof, func(e *Equivocation) { e.Key = testIdentity(0).PeerID() })), "not the actor's"},
 		{"proof by one change", resign(ObjectEquivocation, with(proof, func(e *Equivocation) { e.B = e.A })), "equal or not in order"},
 		{"proof in disorder", resign(ObjectEquivocation, with(proof, func(e *Equivocation) { e.A, e.B = e.B, e.A })), "equal or not in order"},
 		{"a field more", resign(ObjectLeave, map[int]any{1: ObjectID{5}, 2: 1}), "unknown field"},

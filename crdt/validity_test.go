@@ -150,9 +150,11 @@ func TestChangesAfterACutFallUnlessVouchedFor(t *testing.T) {
 	l.revoke(0, grant, CutEntry{writer, 2, changes[1].Hash})
 	checkValid(t, l, changes, 2, "alone")
 	checkValid(t, l, append(changes, vouch), 5, "with one that builds on the fourth") // and that one
+	l.revoke(0, grant, CutEntry{writer, 2, changes[3].Hash})
+	checkValid(t, l, changes, 1, "under a cut that misnames its change")
 	l.revoke(1, grant, CutEntry{writer, 1, changes[0].Hash})
-	checkValid(t, l, changes, 1, "under two cuts")
-	l.revoke(0, grant)
+	checkValid(t, l, append(changes, vouch), 5, "with one that builds on the fourth, under three cuts")
+	l.revoke(1, grant)
 	checkValid(t, l, changes, 0, "under an empty cut")
 	stranger := ValidityChange{Hash: ChangeHash{1}, Actor: ActorID{9}, Seq: 1, Deps: []ChangeHash{changes[4].Hash}}
 	checkValid(t, l, append(changes, stranger), 0, "with a stranger building on it")

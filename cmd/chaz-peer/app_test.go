@@ -139,9 +139,10 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// Every verb asks the method it should, with the parameters that its flags say.
-func TestVerbs(t *testing.T) {
-	for _, tc := range []struct{ args, method, params string }{
+type verb struct{ args, method, params string }
+
+func verbs() []verb {
+	return []verb{
 		{"id", "id", `{}`},
 		{"cmd --session s -- /extensions", "cmd", `{"session":"s","line":"/extensions"}`},
 		{"cmd --session s --agent a /x", "cmd", `{"session":"s","agent":"a","line":"/x"}`},
@@ -188,7 +189,12 @@ func TestVerbs(t *testing.T) {
 		{"agent join t", "agent.join", `{"ticket":"t","wait_ms":30000}`},
 		{"agent invite a p", "agent.invite", `{"agent":"a","peer":"p","role":"admin"}`},
 		{"agent forget a", "agent.forget", `{"agent":"a"}`},
-	} {
+	}
+}
+
+// Every verb asks the method it should, with the parameters that its flags say.
+func TestVerbs(t *testing.T) {
+	for _, tc := range verbs() {
 		t.Run(tc.args, func(t *testing.T) {
 			b := newBench(t)
 			b.in = "from\nstdin\n"

@@ -6,6 +6,7 @@ type cli struct {
 	JSON bool   `name:"json" help:"Answer in JSON, for scripts."`
 
 	Run     runCmd     `cmd:"" help:"Be the daemon: sync, and answer the other commands."`
+	Demo    demoCmd    `cmd:"" help:"The main job in half a minute: three peers with lying clocks share a session and agree."`
 	Status  statusCmd  `cmd:"" help:"Who is reached, what is held, and why anything is not in sync."`
 	Doctor  doctorCmd  `cmd:"" help:"Check everything that can be checked, with a remedy for each fault."`
 	ID      idCmd      `cmd:"" name:"id" help:"The id and the addresses of this peer."`

@@ -35,6 +35,7 @@ const (
 	defaultMemory   = 256 << 20
 	leastMemory     = 16 << 20
 	defaultLogLevel = "info"
+	defaultAgent    = "chaz"
 )
 
 // settings puts the defaults under what was given.
@@ -53,6 +54,12 @@ func (f fileConfig) settings(hostname string) control.Settings {
 	if s.LogLevel == "" {
 		s.LogLevel = defaultLogLevel
 	}
+	if len(s.Agents) == 0 {
+		s.Agents = control.List[control.AgentSpec]{{Name: defaultAgent}}
+	}
+	if len(s.DefaultAgents) == 0 {
+		s.DefaultAgents = control.List[string]{s.Agents[0].Name}
+	}
 	return s
 }
 
@@ -62,8 +69,8 @@ type fault struct {
 	text string
 }
 
-// maxConfig bounds the config file.
-const maxConfig = 1 << 20
+// maxConfig bounds the config file: the time to parse deeply nested text grows with its square.
+const maxConfig = 256 << 10
 
 // loadConfig reads a config file; a missing one is all defaults.
 func loadConfig(path string) (fileConfig, error) {

@@ -168,7 +168,8 @@ func TestConfigCommands(t *testing.T) {
 
 func TestConfigShowAsksTheDaemon(t *testing.T) {
 	b := newBench(t)
-	b.node.results["config"] = control.Settings{Name: "running", MDNS: true, MemoryBudget: defaultMemory, LogLevel: "info"}
+	b.node.results["config"] = control.Settings{Name: "running", MDNS: true, MemoryBudget: defaultMemory, LogLevel: "info",
+		Agents: control.List[control.AgentSpec]{{Name: "chaz"}}, DefaultAgents: control.List[string]{"chaz"}}
 	b.daemon(t)
 	r := b.do("config", "show")
 	if r.code != 0 || !strings.Contains(r.out, "name: running") || !strings.Contains(r.err, "another name than") || strings.Count(r.err, "\n") != 1 {
@@ -198,10 +199,30 @@ func TestDurationRoundTrip(t *testing.T) {
 		if got, err := parseDuration(fmt.Sprintf("%dms", ms)); err != nil || got.Milliseconds() != ms {
 			t.Fatalf("%d ms reads as %v, %v", ms, got, err)
 		}
+		if got, err := parseDuration(exact(ms)); err != nil || got.Milliseconds() != ms {
+			t.Fatalf("%d ms is written as %s, which reads as %v, %v", ms, exact(ms), got, err)
+		}
 		if _, err := parseDuration(span(ms)); err != nil {
 			t.Fatalf("%d ms is shown as %s, which does not read: %v", ms, span(ms), err)
 		}
 	})
+}
+
+func TestSizeRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.Int64Range(leastMemory, 1<<40).Draw(t, "bytes")
+		if rapid.Bool().Draw(t, "round") {
+			n = n >> 20 << 20
+		}
+		if got, err := parseSize(exactSize(n)); err != nil || got != n {
+			t.Fatalf("%d is written as %s, which reads as %d, %v", n, exactSize(n), got, err)
+		}
+	})
+	for _, bad := range []string{"", "MiB", "-1", "16", "9999999999GiB", "16 stone", "1.5GiB"} {
+		if got, err := parseSize(bad); err == nil {
+			t.Errorf("%q is %d", bad, got)
+		}
+	}
 }
 
 func TestNearestFindsSlips(t *testing.T) {

@@ -46,31 +46,35 @@ func parseDuration(text string) (time.Duration, error) {
 	if rest == "" {
 		return 0, fault
 	}
-	var sum float64
+	var sum int64
 	for rest != "" {
 		end := strings.IndexFunc(rest, func(r rune) bool { return r != '.' && (r < '0' || r > '9') })
 		if end < 1 {
 			return 0, fault
 		}
-		n, err := strconv.ParseFloat(rest[:end], 64)
-		if err != nil {
+		unit, size := unitOf(rest[end:])
+		part, ok := times(rest[:end], int64(size))
+		if unit == "" || !ok || part > math.MaxInt64-sum {
 			return 0, fault
 		}
-		rest = rest[end:]
-		unit, size := unitOf(rest)
-		if unit == "" {
-			return 0, fault
-		}
-		rest = rest[len(unit):]
-		sum += n * float64(size)
-	}
-	if sum >= math.MaxInt64 {
-		return 0, fmt.Errorf("%q is too long", clipText(text))
+		sum += part
+		rest = rest[end+len(unit):]
 	}
 	if neg {
 		sum = -sum
 	}
 	return time.Duration(sum), nil
+}
+
+// times is a decimal number times size, exact for whole numbers; false if it is no number or too
+// large.
+func times(number string, size int64) (int64, bool) {
+	if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+		return n * size, size == 0 || n <= math.MaxInt64/size
+	}
+	f, err := strconv.ParseFloat(number, 64)
+	f *= float64(size)
+	return int64(f), err == nil && f < 1<<62
 }
 
 func unitOf(s string) (string, time.Duration) {
@@ -142,4 +146,28 @@ func clipText(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// exact is a duration as the config file takes it, in the largest unit that loses nothing.
+func exact(ms int64) string {
+	for _, u := range []struct {
+		name string
+		ms   int64
+	}{{"d", 86_400_000}, {"h", 3_600_000}, {"m", 60_000}, {"s", 1000}} {
+		if ms != 0 && ms%u.ms == 0 {
+			return strconv.FormatInt(ms/u.ms, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(ms, 10) + "ms"
+}
+
+// exactSize is a number of bytes as the config file takes it.
+func exactSize(n int64) string {
+	switch {
+	case n%(1<<30) == 0:
+		return strconv.FormatInt(n>>30, 10) + "GiB"
+	case n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + "MiB"
+	}
+	return strconv.FormatInt(n, 10) + "B"
 }

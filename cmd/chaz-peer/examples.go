@@ -21,6 +21,7 @@ func examples() map[string]string {
 	return map[string]string{
 		"":                "chaz-peer run\nchaz-peer session new --name hamlet\nchaz-peer session share hamlet\nchaz-peer status",
 		"run":             "chaz-peer run\nchaz-peer run --listen 0.0.0.0:4711 --no-mdns\nchaz-peer --home /tmp/b run --clock-skew -3d --json",
+		"demo":            "chaz-peer demo\nchaz-peer demo --json\nchaz-peer demo --keep",
 		"status":          "chaz-peer status\nchaz-peer status --json | jq .documents",
 		"doctor":          "chaz-peer doctor",
 		"id":              "chaz-peer id",

@@ -11,6 +11,7 @@ import (
 
 // What people see, as files: a change of the output is a change of these.
 func TestGolden(t *testing.T) {
+	t.Setenv("COLUMNS", "80") // the help is wrapped to it
 	for name, args := range map[string]string{
 		"status":          "status",
 		"peers_list":      "peers list",

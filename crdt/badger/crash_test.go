@@ -23,7 +23,7 @@ func TestKillAtEachStepOfALargeBatch(t *testing.T) {
 		mustClose(t, s)
 		cmd, out := child(t, "large", dir, keys, size, at)
 		finished := false
-		for out.Scan() && !finished {
+		for !finished && out.Scan() {
 			if line := out.Text(); strings.HasPrefix(line, "error") {
 				t.Fatal(line)
 			} else {
@@ -71,7 +71,7 @@ func TestKillInALargeBatch(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	nothing, all := 0, 0
 	var took time.Duration
-	for round := range 6 {
+	for round := range 4 {
 		dir := filepath.Join(t.TempDir(), "store")
 		cmd, out := child(t, "large", dir, keys, size, 0)
 		if !out.Scan() || out.Text() != "ready" {

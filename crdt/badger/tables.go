@@ -23,9 +23,22 @@ const (
 	headPointer = 12 // file, length, offset of the last entry
 )
 
-// readManifest lists the tables of the database; none without a MANIFEST if there are no files that
-// one would belong to.
+// readManifest lists the tables of the database, all of which are there. Without a MANIFEST there
+// are none, unless there are files that one would belong to.
 func readManifest(dir string) (map[uint64]badger.TableManifest, error) {
+	tables, err := listTables(dir)
+	if err != nil {
+		return nil, err
+	}
+	for id := range tables {
+		if _, err := os.Stat(table.NewFilename(id, dir)); err != nil {
+			return nil, fmt.Errorf("%w: %w", crdt.ErrTornStore, err)
+		}
+	}
+	return tables, nil
+}
+
+func listTables(dir string) (map[uint64]badger.TableManifest, error) {
 	f, err := os.Open(filepath.Join(dir, badger.ManifestFilename))
 	if errors.Is(err, fs.ErrNotExist) {
 		// Badger would start afresh and remove every table.
@@ -92,7 +105,7 @@ func tablesComplete(db *badger.DB, dir string, before map[uint64]badger.TableMan
 	}
 	// Compaction may run already; it takes a table out of the MANIFEST first. So one that is listed
 	// now was open then.
-	now, err := readManifest(dir)
+	now, err := listTables(dir)
 	if err != nil {
 		return err
 	}

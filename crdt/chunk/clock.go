@@ -141,7 +141,7 @@ func (g *graph) parentSuffices(n *node, deps []uint32) bool {
 	case 2:
 		rest := deps[0] + deps[1] - n.parent
 		p := g.point(rest)
-		return g.seen(n.parent, p.actor) >= 0
+		return g.seen(n.parent, p.actor) >= p.seq
 	}
 	return false
 }

@@ -8,7 +8,7 @@
 //     columns.go);
 //   - the accepted subset: what a [crdt.Change] can say (decode.go, encode.go, genesis.go);
 //   - gate v1: what a change may say on top of the changes it depends on (graph.go, clock.go,
-//     cell.go, gate.go), and the writer of changes that pass it (next.go).
+//     cell.go, table.go, rules.go, gate.go), and the writer of changes that pass it (next.go).
 //
 // Gate v1 is part of the format: for equal bytes every peer reaches the same verdict, whatever the
 // order in which concurrent changes arrived. A rule may be added only as a new version of the gate.

@@ -13,6 +13,7 @@ const (
 	chanOpening                    // own: open was sent
 	chanAdmitting                  // the other side's: the host decides
 	chanOpen
+	chanClosed
 )
 
 // channel is the exchange of one document.
@@ -90,6 +91,7 @@ func (s *Session) newChannel(d *docState, mine bool) *channel {
 
 // drop forgets a channel on this side, with everything that is set aside for it.
 func (s *Session) drop(ch *channel) {
+	ch.state = chanClosed
 	s.shaken(ch)
 	s.live--
 	if s.chans[ch.id] == ch {
@@ -113,6 +115,8 @@ func (s *Session) shaken(ch *channel) {
 // closeChannel ends a channel from this side in whatever state it is.
 func (s *Session) closeChannel(ch *channel, code Code) error {
 	switch ch.state {
+	case chanClosed:
+		return nil
 	case chanLoading:
 		s.drop(ch)
 		return nil

@@ -20,6 +20,7 @@ import (
 type memHost struct {
 	mu               sync.Mutex
 	self             crdt.PeerID
+	name             string
 	pages            *Pages
 	docs             map[crdt.DocID]*memDoc
 	feeds            map[*memFeed]bool
@@ -31,7 +32,6 @@ type memHost struct {
 	told             []string               // notices
 	acks             map[crdt.DocID]map[crdt.PeerID]crdt.Vector
 	limit            int // bytes of a page; 0: as asked
-	quiet            bool
 	applied, accused int
 }
 
@@ -605,3 +605,5 @@ func (f *memFeed) Close() {
 		f.host.mu.Unlock()
 	})
 }
+
+var errTest = errors.New("failed by the test")

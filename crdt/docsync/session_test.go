@@ -44,9 +44,9 @@ func TestTwoPeersConverge(t *testing.T) {
 // TestConvergeAtRandom runs many small worlds: random documents, rights, writes, cuts of the link and
 // orders of events. In the end all members have the same and no link failed.
 func TestConvergeAtRandom(t *testing.T) {
-	seeds := 400
+	seeds := 150
 	if testing.Short() {
-		seeds = 60
+		seeds = 40
 	}
 	var resets, crossed, waiting int
 	for seed := range int64(seeds) {

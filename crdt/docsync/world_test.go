@@ -54,7 +54,13 @@ func newWorld(t *testing.T, seed int64, peers int) *world {
 	t.Cleanup(pages.Close)
 	w := &world{t: t, rng: rand.New(rand.NewSource(seed)), now: time.UnixMilli(1_700_000_000_000), skew: map[crdt.PeerID]time.Duration{}}
 	for i := range peers {
-		w.hosts = append(w.hosts, newMemHost(byte('A'+i), pages))
+		id := byte('A' + i)
+		if seed%2 == 1 {
+			id = byte('Z' - i) // the first has the greatest id
+		}
+		h := newMemHost(id, pages)
+		h.name = string(rune('A' + i))
+		w.hosts = append(w.hosts, h)
 	}
 	return w
 }
@@ -96,7 +102,7 @@ func (w *world) cut(l *link) {
 	}
 }
 
-func (s *side) name() string { return string(s.host.self[:1]) }
+func (s *side) name() string { return s.host.name }
 
 func (s *side) step(ev Event) {
 	now := s.w.now.Add(s.w.skew[s.host.self])

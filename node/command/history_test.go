@@ -33,8 +33,10 @@ func TestHistoryTellsTheStory(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	d.run("/extensions remove web")
+	d.put(d.session, `{"kind":"deactivated","name":"web","timestamp":9223372036854775807}`)
 	d.want("/extensions history web", command.Text, "web on this session: off. 7 events", "same stamp, and off beats on")
+	d.put(d.session, `{"kind":"deactivated","name":"web","timestamp":9223372036854775807,"x":1}`)
+	d.want("/extensions history web", command.Text, "off. 8 events", "same stamp, and that has the greater id")
 	d.run("/extensions add web session")
 	d.want("/extensions history web session", command.Text, "web on this session: on", "which names it")
 

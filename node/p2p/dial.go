@@ -116,6 +116,12 @@ func (n *Network) plan(ctx context.Context, s *peerState) (changed <-chan struct
 // attempt dials once and waits until the peer identified itself or the connection is gone again. It
 // leaves the outcome in the state of the peer.
 func (n *Network) attempt(ctx context.Context, s *peerState) {
+	select {
+	case s.dialling <- struct{}{}:
+		defer func() { <-s.dialling }()
+	case <-ctx.Done():
+		return
+	}
 	err, again := n.try(ctx, s)
 	if again {
 		err, _ = n.try(ctx, s)

@@ -13,7 +13,7 @@ import (
 // mdnsService is our own name in multicast DNS: other libp2p programs neither hear nor see us.
 const mdnsService = "_chaz._udp"
 
-// hintPause is how long an announcement of a wanted peer stands before another may replace it.
+// hintPause is the shortest time between two dials that announcements cause: anybody can send them.
 const hintPause = 2 * time.Second
 
 // maxNearby bounds the strangers remembered from multicast DNS.
@@ -97,10 +97,14 @@ func (n *Network) sawNearby(seen Nearby) {
 	if !ok || !s.wanted {
 		return // a stranger is noted, never dialled
 	}
-	now := time.Now()
-	if slices.Equal(s.hints, seen.Addrs) || now.Sub(s.hintAt) < hintPause && !s.hintAt.IsZero() {
-		return // else anybody could keep us dialling
+	if slices.Equal(s.hints, seen.Addrs) {
+		return
 	}
-	s.hints, s.hintAt = seen.Addrs, now
+	s.hints = seen.Addrs
 	n.retryLocked(s, true)
+	if now := time.Now(); now.After(s.hintDue) {
+		s.hintDue = now.Add(hintPause)
+	} else if !s.connected {
+		s.nextDial = s.hintDue
+	}
 }

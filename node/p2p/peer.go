@@ -43,7 +43,8 @@ type peerState struct {
 	addrs  []string // of the book, of its user, and proven ones
 	loaded bool     // addrs holds what the book had
 	hints  []string // of multicast DNS: anybody may have sent them
-	hintAt time.Time
+	// hintDue is when an announcement may next cause a dial at once.
+	hintDue time.Time
 
 	identified map[string]bool // connections over which it identified itself
 	connected  bool
@@ -54,6 +55,7 @@ type peerState struct {
 	protocols  []string
 	agent      string
 
+	dialling  chan struct{} // holds one token while an attempt runs
 	fails     int
 	nextDial  time.Time // machine time
 	avoidQUIC bool      // QUIC does not work with this peer until the network or a clock changes
@@ -81,7 +83,7 @@ func (n *Network) peerLocked(p crdt.PeerID) *peerState {
 	if err != nil || p == n.self {
 		return nil
 	}
-	s := &peerState{id: p, pid: pid, changed: make(chan struct{}), identified: map[string]bool{}}
+	s := &peerState{id: p, pid: pid, changed: make(chan struct{}), identified: map[string]bool{}, dialling: make(chan struct{}, 1)}
 	n.peers[p] = s
 	return s
 }

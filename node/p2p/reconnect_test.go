@@ -178,6 +178,7 @@ func TestPauseIsTight(t *testing.T) {
 	a, b := start(t, testConfig(t, 0), count), start(t, testConfig(t, 1), nil)
 	for range 5 {
 		a.Pause(b.Self())
+		b.await(t, a.Self(), "end of the connection", disconnected)
 		before := a.Stats().RefusedConns
 		for range 3 {
 			_ = b.Connect(contextOf(t), a.Self(), a.Addrs())

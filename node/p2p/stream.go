@@ -2,7 +2,6 @@ package p2p
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -119,17 +118,14 @@ func (n *Network) admit(key handlerKey) (ctx context.Context, done func()) {
 // Open opens a stream to a connected peer. It does not dial: [ErrNotConnected]. That the peer speaks
 // the protocol may show only at the first read. ctx bounds the opening, not the stream.
 func (n *Network) Open(ctx context.Context, p crdt.PeerID, proto string) (*Stream, error) {
-	n.mu.Lock()
-	s, ok := n.peers[p]
-	ok = ok && s.connected
-	n.mu.Unlock()
-	if !ok {
+	id, err := toLibp2p(p)
+	if err != nil || n.host.Network().Connectedness(id) != network.Connected {
 		return nil, fmt.Errorf("open stream to %s: %w", p, ErrNotConnected)
 	}
-	raw, err := n.host.NewStream(network.WithNoDial(ctx, "only connected peers"), s.pid, protocol.ID(proto))
+	raw, err := n.host.NewStream(network.WithNoDial(ctx, "only connected peers"), id, protocol.ID(proto))
 	if err != nil {
-		if errors.Is(err, network.ErrNoConn) {
-			err = ErrNotConnected
+		if n.host.Network().Connectedness(id) != network.Connected {
+			err = ErrNotConnected // libp2p has no error value for it
 		}
 		return nil, fmt.Errorf("open stream to %s: %w", p, err)
 	}
