@@ -10,31 +10,31 @@ import "github.com/chaz-peer/chaz-peer/extension"
 
 // All returns the built-in extensions in registration order.
 func All() []extension.Declaration {
-	tool := []extension.HookKind{extension.Tool}
-	both := []extension.HookKind{extension.Tool, extension.Command}
-	register := []extension.Request{{Kind: extension.ToolRegistration}, {Kind: extension.CommandRegistration}}
+	tool := []extension.HookKind{extension.HookTool}
+	both := []extension.HookKind{extension.HookTool, extension.HookCommand}
+	register := []extension.Request{{Kind: extension.CapToolRegistration}, {Kind: extension.CapCommandRegistration}}
 
 	core := builtin("core", tool...)
-	core.Provides = []extension.Capability{extension.StatusSegment}
+	core.Provides = []extension.Capability{extension.CapStatusSegment}
 
 	memory := perSession(builtin("memory", both...))
 	memory.Requires = register
-	memory.Provides = []extension.Capability{extension.Memory, extension.ContextTail}
+	memory.Provides = []extension.Capability{extension.CapMemory, extension.CapContextTail}
 	memory.Commands = []string{"memory"}
 
 	schedule := builtin("schedule", both...)
-	schedule.Requires = []extension.Request{{Kind: extension.AgentStateAdmin}}
+	schedule.Requires = []extension.Request{{Kind: extension.CapAgentStateAdmin}}
 	schedule.Commands = []string{"schedule"}
 
 	skills := perSession(builtin("skills", both...))
 	skills.Requires = register
-	skills.Provides = []extension.Capability{extension.PromptAugmentation}
+	skills.Provides = []extension.Capability{extension.CapPromptAugmentation}
 	skills.Commands = []string{"skills"}
 
 	return []extension.Declaration{
 		core,
-		builtin("path_normalizer", extension.ToolCall),
-		builtin("security_warnings", extension.ToolResult),
+		builtin("path_normalizer", extension.HookToolCall),
+		builtin("security_warnings", extension.HookToolResult),
 		builtin("fs", tool...),
 		builtin("system", tool...),
 		builtin("web", tool...),

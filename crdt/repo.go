@@ -304,3 +304,6 @@ func (r *Repo) Loaded() int {
 	}
 	return n
 }
+
+// Has reports whether the document is kept here.
+func (r *Repo) Has(id DocID) bool { return r.slot(id) != nil }

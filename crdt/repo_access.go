@@ -54,8 +54,10 @@ func (r *Repo) Access(ctx context.Context, id DocID) (*Access, error) {
 	return r.access(ctx, s)
 }
 
-// AddObjects verifies access objects and stores the new ones durably. One bad object fails the
-// call and nothing is stored.
+// AddObjects verifies access objects and durably stores those that are new and have a place in the
+// log: issued by the right of what is there or comes with them. Others are passed over, so that a
+// stranger's signatures can't fill the log. One malformed object fails the call and nothing is
+// stored.
 func (r *Repo) AddObjects(ctx context.Context, id DocID, raw [][]byte) (added int, err error) {
 	objs := make([]*Object, 0, len(raw))
 	for _, b := range raw {
@@ -73,9 +75,15 @@ func (r *Repo) AddObjects(ctx context.Context, id DocID, raw [][]byte) (added in
 			_, known := d.view.access.Object(o.ID)
 			return known
 		})
-		fresh = uniqueObjects(fresh)
-		added = len(fresh)
-		if added == 0 {
+		if len(fresh) == 0 {
+			return nil
+		}
+		after, err := r.extend(d.view.access, uniqueObjects(fresh))
+		if err != nil {
+			return err
+		}
+		fresh = slices.DeleteFunc(fresh, func(o *Object) bool { return !after.Placed(o.ID) })
+		if added = len(fresh); added == 0 {
 			return nil
 		}
 		w := &writer{repo: r, slot: s, doc: d}
@@ -101,6 +109,15 @@ func (r *Repo) Issue(ctx context.Context, id DocID, make func(*Access) ([]*Objec
 		objs, err := make(d.view.access)
 		if err != nil || len(objs) == 0 {
 			return err
+		}
+		after, err := r.extend(d.view.access, objs)
+		if err != nil {
+			return err
+		}
+		for _, o := range objs {
+			if !after.Placed(o.ID) {
+				return fmt.Errorf("issue %s in document %s: this peer's right does not reach so far: %w", o.Kind, id.Short(), ErrNoRight)
+			}
 		}
 		w := &writer{repo: r, slot: s, doc: d}
 		w.addObjects(objs)
@@ -181,6 +198,7 @@ func (r *Repo) Adopt(ctx context.Context, raw [][]byte) (DocID, error) {
 		}
 	}
 	access := Resolve(id, uniqueObjects(objs))
+	access = Resolve(id, slices.DeleteFunc(access.Objects(), func(o *Object) bool { return !access.Placed(o.ID) }))
 	s := &slot{id: id, kind: access.Kind(), access: access}
 	s.head = docHead{kind: s.kind, vector: Vector{}.Digest(), access: access.Digest()}
 	var b Batch

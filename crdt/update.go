@@ -75,7 +75,7 @@ func (w *writer) addChange(c *Change, sig []byte) {
 func (w *writer) encode(tx *Tx) error {
 	r, d := w.repo, w.doc
 	need, where := tx.needs()
-	grant, role := d.view.access.GrantFor(r.Self())
+	grant, role := d.view.access.GrantAt(r.Self(), tx.now)
 	if role < need && !r.cfg.IgnoreRole {
 		return fmt.Errorf("write to %s of document %s: it needs the role %s, this peer has %s: %w", where, d.id.Short(), need, role, ErrNoRight)
 	}

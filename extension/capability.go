@@ -11,27 +11,27 @@ type Capability string
 
 // Capabilities that only the host provides.
 const (
-	SessionRead         Capability = "session_read"
-	SessionWrite        Capability = "session_write"
-	Settings            Capability = "settings"
-	ToolRegistration    Capability = "tool_registration"
-	CommandRegistration Capability = "command_registration"
-	AgentStateAdmin     Capability = "agent_state_admin"
+	CapSessionRead         Capability = "session_read"
+	CapSessionWrite        Capability = "session_write"
+	CapSettings            Capability = "settings"
+	CapToolRegistration    Capability = "tool_registration"
+	CapCommandRegistration Capability = "command_registration"
+	CapAgentStateAdmin     Capability = "agent_state_admin"
 )
 
 // Capabilities that extensions may provide to others.
 const (
-	Messenger          Capability = "messenger"
-	Memory             Capability = "memory"
-	PromptAugmentation Capability = "prompt_augmentation"
-	ContextTail        Capability = "context_tail"
-	StatusSegment      Capability = "status_segment"
+	CapMessenger          Capability = "messenger"
+	CapMemory             Capability = "memory"
+	CapPromptAugmentation Capability = "prompt_augmentation"
+	CapContextTail        Capability = "context_tail"
+	CapStatusSegment      Capability = "status_segment"
 )
 
 // HostOnly reports whether no extension may provide the capability.
 func (c Capability) HostOnly() bool {
 	switch c {
-	case SessionRead, SessionWrite, Settings, ToolRegistration, CommandRegistration, AgentStateAdmin:
+	case CapSessionRead, CapSessionWrite, CapSettings, CapToolRegistration, CapCommandRegistration, CapAgentStateAdmin:
 		return true
 	}
 	return false
@@ -41,7 +41,7 @@ func (c Capability) HostOnly() bool {
 func ParseCapability(s string) (Capability, error) {
 	c := Capability(s)
 	switch c {
-	case Messenger, Memory, PromptAugmentation, ContextTail, StatusSegment:
+	case CapMessenger, CapMemory, CapPromptAugmentation, CapContextTail, CapStatusSegment:
 		return c, nil
 	}
 	if c.HostOnly() {

@@ -7,34 +7,34 @@ type HookKind string
 
 // The hook kinds.
 const (
-	BeforeAgentStart HookKind = "before_agent_start"
-	ToolCall         HookKind = "tool_call"
-	ToolResult       HookKind = "tool_result"
-	AgentEnd         HookKind = "agent_end"
-	SessionStart     HookKind = "session_start"
-	SessionShutdown  HookKind = "session_shutdown"
-	Tool             HookKind = "tool"
-	Command          HookKind = "command"
+	HookBeforeAgentStart HookKind = "before_agent_start"
+	HookToolCall         HookKind = "tool_call"
+	HookToolResult       HookKind = "tool_result"
+	HookAgentEnd         HookKind = "agent_end"
+	HookSessionStart     HookKind = "session_start"
+	HookSessionShutdown  HookKind = "session_shutdown"
+	HookTool             HookKind = "tool"
+	HookCommand          HookKind = "command"
 )
 
 // Display returns the form that people read, or "" for an unknown kind.
 func (k HookKind) Display() string {
 	switch k {
-	case BeforeAgentStart:
+	case HookBeforeAgentStart:
 		return "BeforeAgentStart"
-	case ToolCall:
+	case HookToolCall:
 		return "ToolCall"
-	case ToolResult:
+	case HookToolResult:
 		return "ToolResult"
-	case AgentEnd:
+	case HookAgentEnd:
 		return "AgentEnd"
-	case SessionStart:
+	case HookSessionStart:
 		return "SessionStart"
-	case SessionShutdown:
+	case HookSessionShutdown:
 		return "SessionShutdown"
-	case Tool:
+	case HookTool:
 		return "Tool"
-	case Command:
+	case HookCommand:
 		return "Command"
 	}
 	return ""

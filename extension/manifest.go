@@ -1,6 +1,8 @@
 package extension
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,13 +22,46 @@ type Manifest struct {
 	Provides []Capability `json:"provides_capabilities"`
 }
 
+// APIVersion is the version of the contract that this build knows.
+const APIVersion = 1
+
 // Declaration is the static side of an extension.
 type Declaration struct {
 	Manifest
-	// Scopes lists where it lives, never empty.
+	// API is the version of the contract it was written for; 0 is 1. One that this build does not
+	// know marks the extension failed.
+	API int
+	// Scopes lists where it lives; empty is Global alone.
 	Scopes []Scope
 	// Commands are the slash commands it brings, without the slash.
 	Commands []string
+	// Settings are the defaults under the overrides of a session, by key.
+	Settings map[string]any
+	// SettingsSchema is a JSON Schema of an object; what it declares is checked when a setting is
+	// made. Empty checks nothing.
+	SettingsSchema json.RawMessage
+	// ReadAtBuild lists the settings that an instance reads when it is built: a change of one ends
+	// the PerSession instance, and the next need builds another.
+	ReadAtBuild []string
+	// Enforcing: a tool_call hook of it that fails denies the call instead of letting it pass.
+	Enforcing bool
+}
+
+// LivesAt reports whether the extension has instances of the scope.
+func (d Declaration) LivesAt(s Scope) bool {
+	if len(d.Scopes) == 0 {
+		return s == Global
+	}
+	return slices.Contains(d.Scopes, s)
+}
+
+// Extension is one extension: what it says of itself, and how it comes alive. Both methods may be
+// called from any goroutine; Declaration always returns the same and costs nothing.
+type Extension interface {
+	Declaration() Declaration
+	// Instantiate builds the instance of one scope. It is called once for each live scope, with a
+	// deadline; ctx ends when the call does and must not be kept.
+	Instantiate(ctx context.Context, s ScopeContext) (*Instance, error)
 }
 
 // Validate checks the manifest on its own and returns the first fault: empty name, a host-only

@@ -9,7 +9,7 @@ import (
 )
 
 func valid() extension.Manifest {
-	return extension.Manifest{Name: "notes", Ref: extension.IPLDRef("notes", "bafy"), Hooks: []extension.HookKind{extension.Tool}}
+	return extension.Manifest{Name: "notes", Ref: extension.IPLDRef("notes", "bafy"), Hooks: []extension.HookKind{extension.HookTool}}
 }
 
 // Faults are added from the last rule to the first; each must hide those added before it.
@@ -18,8 +18,8 @@ func TestValidateOrder(t *testing.T) {
 	if err := m.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	req := extension.Request{Kind: extension.Memory}
-	other := extension.Request{Kind: extension.Messenger}
+	req := extension.Request{Kind: extension.CapMemory}
+	other := extension.Request{Kind: extension.CapMessenger}
 	for _, c := range []struct {
 		want  string
 		fault func()
@@ -30,9 +30,9 @@ func TestValidateOrder(t *testing.T) {
 		{"both required and requested", func() { m.Requires, m.Requests = []extension.Request{req}, []extension.Request{req} }},
 		{"requested_capabilities lists memory twice", func() { m.Requests = []extension.Request{req, req} }},
 		{"required_capabilities lists messenger twice", func() { m.Requires = []extension.Request{other, other} }},
-		{"supported_hooks lists tool twice", func() { m.Hooks = []extension.HookKind{extension.Tool, extension.Tool} }},
-		{"provides_capabilities lists memory twice", func() { m.Provides = []extension.Capability{extension.Memory, extension.Memory} }},
-		{"only the host provides the capability settings", func() { m.Provides = append(m.Provides, extension.Settings) }},
+		{"supported_hooks lists tool twice", func() { m.Hooks = []extension.HookKind{extension.HookTool, extension.HookTool} }},
+		{"provides_capabilities lists memory twice", func() { m.Provides = []extension.Capability{extension.CapMemory, extension.CapMemory} }},
+		{"only the host provides the capability settings", func() { m.Provides = append(m.Provides, extension.CapSettings) }},
 		{"name must not be empty", func() { m.Name = "" }},
 	} {
 		c.fault()
@@ -72,11 +72,11 @@ func TestValidName(t *testing.T) {
 
 func TestDuplicateRequestsByProvider(t *testing.T) {
 	m := valid()
-	m.Requires = []extension.Request{{Kind: extension.Memory, Provider: "a"}, {Kind: extension.Memory, Provider: "b"}, {Kind: extension.Memory}}
+	m.Requires = []extension.Request{{Kind: extension.CapMemory, Provider: "a"}, {Kind: extension.CapMemory, Provider: "b"}, {Kind: extension.CapMemory}}
 	if err := m.Validate(); err != nil {
 		t.Errorf("requests to different providers may coexist: %v", err)
 	}
-	m.Requires = []extension.Request{{Kind: extension.AgentStateAdmin}, {Kind: extension.AgentStateAdmin, Agents: []string{}}}
+	m.Requires = []extension.Request{{Kind: extension.CapAgentStateAdmin}, {Kind: extension.CapAgentStateAdmin, Agents: []string{}}}
 	if err := m.Validate(); err != nil {
 		t.Errorf("no limit and nobody are two requests: %v", err)
 	}
@@ -105,13 +105,13 @@ func TestRequestWireForms(t *testing.T) {
 
 func TestManifestJSON(t *testing.T) {
 	m := valid()
-	m.Provides = []extension.Capability{extension.ContextTail}
+	m.Provides = []extension.Capability{extension.CapContextTail}
 	text, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var back extension.Manifest
-	if err := json.Unmarshal(text, &back); err != nil || back.Name != m.Name || !back.Ref.Equal(m.Ref) || back.Hooks[0] != extension.Tool || back.Provides[0] != extension.ContextTail {
+	if err := json.Unmarshal(text, &back); err != nil || back.Name != m.Name || !back.Ref.Equal(m.Ref) || back.Hooks[0] != extension.HookTool || back.Provides[0] != extension.CapContextTail {
 		t.Fatalf("%s became %+v, %v", text, back, err)
 	}
 	if json.Unmarshal([]byte(`{"name":"a","supported_hooks":["fly"]}`), &back) == nil {

@@ -22,7 +22,7 @@ type online struct {
 	ctx   context.Context // ends with Run; only for work that Run waits for
 	group *errgroup.Group
 	net   *p2p.Network
-	host  *docsync.RepoHost
+	host  docsync.Host
 	pages *docsync.Pages
 	desk  *pairDesk
 
@@ -54,7 +54,7 @@ func (n *Node) newOnline() (*online, error) {
 	if on.pages, err = docsync.NewPages(); err != nil {
 		return nil, errors.Join(err, on.net.Close())
 	}
-	on.host = docsync.NewRepoHost(n.repo, n.clock, policy{on}, on.pages)
+	on.host = syncHost{docsync.NewRepoHost(n.repo, n.clock, policy{on}, on.pages), n.peers}
 	on.net.ServeSync(on.sync)
 	on.net.Handle(pairProtocol, func(ctx context.Context, s *p2p.Stream) { n.servePairing(ctx, s, on.desk) })
 	for _, p := range n.peers.ids() {

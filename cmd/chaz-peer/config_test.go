@@ -177,6 +177,31 @@ func TestConfigShowAsksTheDaemon(t *testing.T) {
 	}
 }
 
+func TestAddresses(t *testing.T) {
+	for in, want := range map[string]string{
+		"127.0.0.1:0": "/ip4/127.0.0.1/udp/0/quic-v1 /ip4/127.0.0.1/tcp/0", ":4711": "/ip4/0.0.0.0/udp/4711/quic-v1 /ip4/0.0.0.0/tcp/4711",
+		"[::1]:5": "/ip6/::1/udp/5/quic-v1 /ip6/::1/tcp/5", "/ip4/1.2.3.4/tcp/1": "/ip4/1.2.3.4/tcp/1", "/ip6/::/udp/1/quic-v1": "/ip6/::/udp/1/quic-v1",
+	} {
+		if got, err := listenAddrs(in); err != nil || strings.Join(got, " ") != want {
+			t.Errorf("listen on %q: %v, %v", in, got, err)
+		}
+	}
+	for _, bad := range []string{"", "/", "localhost:1", "1.2.3.4", "1.2.3.4:70000", "/ip4/::1/tcp/1", "/ip6/1.2.3.4/tcp/1", "/ip4/1.2.3.4/udp/1", "/ip4/1.2.3.4/udp/1/quic",
+		"/ip4/1.2.3.4/udp/1/quic-v12", "/ip4/1.2.3.4/tcp/x", "/ip4/1.2.3.4/tcp/1/p2p/" + peerA, "/dns4/example.org/tcp/1", "/ip4/1.2.3.4/tcp/1/", "[fe80::1%eth0]:1"} {
+		if got, err := listenAddrs(bad); err == nil {
+			t.Errorf("listen on %q: %v", bad, got)
+		}
+	}
+	for in, ok := range map[string]bool{
+		"/ip4/1.2.3.4/tcp/1/p2p/" + peerA: true, "/dns4/example.org/udp/1/quic-v1/p2p/" + peerA: true, "/ip6/::1/tcp/1/p2p/" + peerA: true,
+		"/ip4/1.2.3.4/tcp/1": false, "/ip4/1.2.3.4/tcp/1/p2p/": false, "/ip4/1.2.3.4/tcp/1/p2p/" + peerA + "/x": false, "/dns4//tcp/1/p2p/" + peerA: false, peerA: false,
+	} {
+		if _, err := peerAddr(in); (err == nil) != ok {
+			t.Errorf("peer at %q: %v", in, err)
+		}
+	}
+}
+
 func TestDurations(t *testing.T) {
 	for in, want := range map[string]time.Duration{
 		"0": 0, "5ms": 5 * time.Millisecond, "90s": 90 * time.Second, "1h30m": 90 * time.Minute, "7d": 168 * time.Hour,

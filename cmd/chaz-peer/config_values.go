@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/multiformats/go-multiaddr"
 
 	"github.com/chaz-peer/chaz-peer/node/control"
 )
@@ -87,44 +86,6 @@ func readName(n ast.Node, to *string) []fault {
 		}
 		return s, nil
 	})
-}
-
-// listenAddrs are the multiaddrs of one place to listen: itself, or TCP and QUIC on a HOST:PORT.
-func listenAddrs(s string) ([]string, error) {
-	if strings.HasPrefix(s, "/") {
-		m, err := multiaddr.NewMultiaddr(s)
-		if err != nil {
-			return nil, fmt.Errorf("%q is not a multiaddr: %w", clipText(s), err)
-		}
-		return []string{m.String()}, nil
-	}
-	host, port, err := net.SplitHostPort(s)
-	if err == nil && host == "" {
-		host = "0.0.0.0"
-	}
-	ip, ipErr := netip.ParseAddr(host)
-	_, portErr := strconv.ParseUint(port, 10, 16)
-	if err != nil || ipErr != nil || portErr != nil {
-		return nil, fmt.Errorf("%q is not an address: want a multiaddr such as /ip4/0.0.0.0/tcp/4711, or IP:PORT", clipText(s))
-	}
-	family := "ip4"
-	if ip.Is6() {
-		family = "ip6"
-	}
-	base := "/" + family + "/" + ip.WithZone("").String()
-	return []string{base + "/udp/" + port + "/quic-v1", base + "/tcp/" + port}, nil
-}
-
-// peerAddr checks a multiaddr that names a peer.
-func peerAddr(s string) ([]string, error) {
-	m, err := multiaddr.NewMultiaddr(s)
-	if err != nil {
-		return nil, fmt.Errorf("%q is not a multiaddr: %w", clipText(s), err)
-	}
-	if _, err := m.ValueForProtocol(multiaddr.P_P2P); err != nil {
-		return nil, fmt.Errorf("%q names no peer: it must end in /p2p/ID", clipText(s))
-	}
-	return []string{m.String()}, nil
 }
 
 // loopback is a loopback host:port, or empty for none.

@@ -90,6 +90,7 @@ func (a *app) with(ctx context.Context, fn func(c *control.Client) error) (err e
 	c, err := control.Dial(a.home)
 	if err == nil {
 		defer func() { err = errors.Join(err, c.Close()) }()
+		a.learnSkew(ctx, c)
 		return fn(c)
 	}
 	if !errors.Is(err, control.ErrNoDaemon) {
@@ -104,6 +105,7 @@ func (a *app) with(ctx context.Context, fn func(c *control.Client) error) (err e
 	}
 	// A command has no log to keep: what goes wrong is its error.
 	o.Log = a.logger("warn")
+	a.skew = time.Duration(o.Settings.ClockSkewMS) * time.Millisecond
 	c, stop, err := a.engine.Open(ctx, o)
 	if err != nil {
 		return err
@@ -113,7 +115,7 @@ func (a *app) with(ctx context.Context, fn func(c *control.Client) error) (err e
 }
 
 // withDaemon is [app.with] for what only a running daemon can do.
-func (a *app) withDaemon(what string, fn func(c *control.Client) error) (err error) {
+func (a *app) withDaemon(ctx context.Context, what string, fn func(c *control.Client) error) (err error) {
 	c, err := control.Dial(a.home)
 	if errors.Is(err, control.ErrNoDaemon) {
 		return &control.Error{Cause: what + " needs a running daemon, and none runs for " + a.home,
@@ -123,8 +125,23 @@ func (a *app) withDaemon(what string, fn func(c *control.Client) error) (err err
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
+	a.learnSkew(ctx, c)
 	return fn(c)
 }
+
+// learnSkew asks the daemon how its clock is shifted: what is shown to a person is compared with the
+// peer's clock, not the machine's. A daemon that does not say is taken to have the machine's.
+func (a *app) learnSkew(ctx context.Context, c *control.Client) {
+	if a.json {
+		return
+	}
+	if s, err := control.Call(ctx, c, control.GetConfig, control.ConfigParams{}); err == nil {
+		a.skew = time.Duration(s.ClockSkewMS) * time.Millisecond
+	}
+}
+
+// nowMS is the peer's clock in Unix milliseconds.
+func (a *app) nowMS() int64 { return a.now().Add(a.skew).UnixMilli() }
 
 // ask makes one call and shows its result: as one line of JSON, or by show.
 func ask[P, R any](ctx context.Context, a *app, e control.Endpoint[P, R], params P, show func(*page, R)) error {

@@ -177,7 +177,7 @@ func yesNo(b bool) string {
 // when is a moment for a person; one that this clock has not reached is marked.
 func (a *app) when(t control.Time) string {
 	s := moment(t)
-	if int64(t) > a.now().UnixMilli() {
+	if int64(t) > a.nowMS() {
 		s += " (ahead of this clock)"
 	}
 	return s

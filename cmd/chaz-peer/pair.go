@@ -23,7 +23,7 @@ func (c *peersPairCmd) Run(ctx context.Context, a *app) error {
 	if !c.Yes && !a.inTTY {
 		return &control.Error{Cause: "pairing asks a person to compare words, and the input is no terminal", Remedy: "chaz-peer peers pair --yes"}
 	}
-	return a.withDaemon("pairing", func(cl *control.Client) error {
+	return a.withDaemon(ctx, "pairing", func(cl *control.Client) error {
 		met, err := c.meet(ctx, a, cl)
 		if err != nil {
 			return err

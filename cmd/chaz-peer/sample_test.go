@@ -73,7 +73,7 @@ func sampleAgent() control.AgentShow {
 // sampleResults has an answer for every method.
 func sampleResults() map[string]any {
 	show, agent := sampleShow(), sampleAgent()
-	ticket := control.TicketInfo{ID: "9c41d07e55aa00ff", Role: "read", Uses: 1, Created: noon, Expires: ptr(noon + 604_800_000)}
+	ticket := control.TicketInfo{ID: "9c41d07e55aa00ff", Role: "read", Uses: 1, Expires: ptr(noon + 604_800_000)}
 	summary := control.SessionSummary{ID: docS, Name: "hamlet", Role: "owner", Entries: ptr[int64](1108), StoredOn: 2, Created: noon}
 	request := control.JoinRequest{ID: "3f9ac2d10077", Document: docS, Kind: "session", Name: "hamlet", PeerID: peerA, Role: "write",
 		Label: "I am \u202eyour boss, give me access to everything that you have", Received: noon, State: "pending"}
@@ -92,7 +92,7 @@ func sampleResults() map[string]any {
 		"session.post": control.Created{ID: "e1"}, "session.log": control.LogEnd{}, "session.search": control.List[control.Hit]{},
 		"session.wait": control.Waited{ID: docS, StoredOn: 2}, "session.import": control.Imported{ID: docS, Entries: 2},
 		"session.export": control.Exported{ID: docS, Entries: 2, Bytes: 8}, "session.share": control.Ticket{Ticket: "chaz:abc?kind=session", TicketInfo: ticket},
-		"session.tickets": control.List[control.TicketInfo]{ticket, {ID: "aa00bb11cc22", Role: "write", Used: 4, Created: noon, Revoked: true}}, "session.tickets.revoke": ticket,
+		"session.tickets": control.List[control.TicketInfo]{ticket, {ID: "aa00bb11cc22", Role: "write", Used: 4, Revoked: true}}, "session.tickets.revoke": ticket,
 		"session.join":   control.Joined{ID: docS, Kind: "session", State: control.StateReady},
 		"session.attach": attached, "session.detach": attached, "session.host": attached, "session.close": summary, "session.forget": control.Forgotten{ID: docS},
 		"agent.new": control.Created{ID: docA}, "agent.list": control.List[control.AgentSummary]{agent.AgentSummary}, "agent.show": agent, "agent.set": agent,

@@ -35,7 +35,7 @@ func (c *sessionLogCmd) Run(ctx context.Context, a *app) error {
 	if !c.Follow {
 		return a.with(ctx, read)
 	}
-	err := a.withDaemon("following a log", read)
+	err := a.withDaemon(ctx, "following a log", read)
 	if ctx.Err() != nil {
 		return nil // ended by the person
 	}

@@ -62,7 +62,7 @@ func (p *page) tickets(all []control.TicketInfo) {
 	for _, t := range all {
 		rows = append(rows, p.ticket(t))
 	}
-	p.table("", []string{"TICKET", "ROLE", "USED", "CREATED", "EXPIRES", "STATE"}, rows)
+	p.table("", []string{"TICKET", "ROLE", "USED", "EXPIRES", "STATE"}, rows)
 }
 
 func (p *page) ticket(t control.TicketInfo) row {
@@ -74,14 +74,14 @@ func (p *page) ticket(t control.TicketInfo) row {
 	if t.Expires != nil {
 		expires = moment(*t.Expires)
 	}
-	r := row{style: plain, cells: []string{cut(t.ID, 10), t.Role, used, p.a.when(t.Created), expires, "good"}}
+	r := row{style: plain, cells: []string{cut(t.ID, 10), t.Role, used, expires, "good"}}
 	switch {
 	case t.Revoked:
-		r.cells[5], r.style = "revoked", dim
+		r.cells[4], r.style = "revoked", dim
 	case t.Uses > 0 && t.Used >= t.Uses:
-		r.cells[5], r.style = "used up", dim
-	case t.Expires != nil && int64(*t.Expires) <= p.a.now().UnixMilli():
-		r.cells[5], r.style = "expired", dim
+		r.cells[4], r.style = "used up", dim
+	case t.Expires != nil && int64(*t.Expires) <= p.a.nowMS():
+		r.cells[4], r.style = "expired", dim
 	}
 	return r
 }

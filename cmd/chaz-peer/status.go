@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sort"
+	"time"
 
 	"github.com/chaz-peer/chaz-peer/node/control"
 )
@@ -31,6 +32,7 @@ func (statusCmd) Run(ctx context.Context, a *app) error {
 	if err != nil {
 		return err
 	}
+	a.skew = time.Duration(s.ClockSkewMS) * time.Millisecond
 	return a.show(s, func(p *page) { p.status(s) })
 }
 

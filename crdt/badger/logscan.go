@@ -112,24 +112,29 @@ func scanLog(path string, from int64) (end, size int64, err error) {
 	if _, err := f.Seek(from, io.SeekStart); err != nil {
 		return 0, 0, err
 	}
-	s := logScanner{r: bufio.NewReaderSize(f, 1<<18), left: size - from}
-	end = from
+	n, err := wholePart(f, size-from)
+	return from + n, size, err
+}
+
+// wholePart returns how many of the next size bytes are whole transactions.
+func wholePart(r io.Reader, size int64) (n int64, err error) {
+	s := logScanner{r: bufio.NewReaderSize(r, 1<<18), left: size}
 	var version uint64 // of the transaction that is open; 0: none
 	for {
 		e, ok, err := s.next()
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		if !ok || !e.follows(&version) {
-			return end, size, nil
+			return n, nil
 		}
 		if version == 0 {
-			end = size - s.left
+			n = size - s.left
 		}
 	}
 }
 
-// logEntry is what scanLog needs of an entry.
+// logEntry is what wholePart needs of an entry.
 type logEntry struct {
 	meta    byte
 	version uint64

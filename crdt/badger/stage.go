@@ -14,10 +14,9 @@ import (
 )
 
 const (
-	// stageRecord is the size of a record of a stage. It is over Badger's threshold: only the value
-	// log carries it, the tables a pointer.
-	stageRecord = 1 << 20
-	// A transaction that copies from a stage; Badger's limits are 1.2 MB and 13,000 entries.
+	// stageRecord is the size of a record of a stage. Like all values it is below Badger's threshold.
+	stageRecord = pieceSize
+	// A transaction of a large batch; Badger's limits are 1.2 MB and 13,000 entries.
 	copyBytes = 1_000_000
 	copyOps   = 8000
 )
@@ -73,26 +72,22 @@ func (s *Store) appendLarge(ctx context.Context, b *crdt.Batch) error {
 // writeStage writes the batch as records of a stage and returns how many there are, also when it
 // fails.
 func (s *Store) writeStage(ctx context.Context, stage uint64, writes []crdt.KeyWrite) (n int, err error) {
-	buf := make([]byte, 0, stageRecord)
-	flush := func() error {
-		if err := errors.Join(ctx.Err(), s.room(int64(len(buf)))); err != nil {
+	p := packer{s: s}
+	record := make([]byte, 0, stageRecord)
+	end := func() error {
+		if err := errors.Join(ctx.Err(), s.room(copyBytes)); err != nil {
 			return err
 		}
-		record := op{key: stageKey(stage, n), value: buf}
-		n++
-		if err := s.commit([]op{record}); err != nil {
-			return err
-		}
-		s.stepped()
-		buf = buf[:0]
-		return nil
+		o := op{key: stageKey(stage, n), value: record}
+		n, record = n+1, make([]byte, 0, stageRecord)
+		return p.add(o)
 	}
 	add := func(data []byte) error {
 		for len(data) > 0 {
-			k := min(len(data), stageRecord-len(buf))
-			buf, data = append(buf, data[:k]...), data[k:]
-			if len(buf) == stageRecord {
-				if err := flush(); err != nil {
+			k := min(len(data), stageRecord-len(record))
+			record, data = append(record, data[:k]...), data[k:]
+			if len(record) == stageRecord {
+				if err := end(); err != nil {
 					return err
 				}
 			}
@@ -100,14 +95,19 @@ func (s *Store) writeStage(ctx context.Context, stage uint64, writes []crdt.KeyW
 		return nil
 	}
 	for _, w := range writes {
-		if err := errors.Join(add(stageHeader(w)), add(w.Value)); err != nil {
+		if err := add(stageHeader(w)); err != nil {
+			return n, err
+		}
+		if err := add(w.Value); err != nil {
 			return n, err
 		}
 	}
-	if len(buf) > 0 {
-		err = flush()
+	if len(record) > 0 {
+		if err := end(); err != nil {
+			return n, err
+		}
 	}
-	return n, err
+	return n, p.flush()
 }
 
 // stageHeader is what stands before the value of a write in a stage: the length of the key, the

@@ -37,7 +37,7 @@ type Options struct {
 const (
 	defaultCollectEvery = 10 * time.Minute
 	defaultReserve      = 64 << 20
-	// closePatience bounds Close: with a full disk Badger retries its last flush for ever.
+	// closePatience bounds Close: on a full disk Badger retries its last flush for ever.
 	closePatience = 30 * time.Second
 )
 
@@ -54,9 +54,10 @@ type Store struct {
 	db     *badger.DB
 	unlock func() error
 
-	unclean bool
-	stages  atomic.Uint64 // the last stage number given out
-	step    func()        // tests: called after each transaction of a large batch
+	unclean  bool
+	patience time.Duration // of Close
+	stages   atomic.Uint64 // the last stage number given out
+	step     func()        // tests: called after each transaction of a large batch
 
 	// collect keeps collections away from stages: a large batch shares it, a collection is alone.
 	collect sync.RWMutex
@@ -91,7 +92,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", dir, err)
 	}
-	s := &Store{dir: dir, opt: opt, unlock: unlock, split: map[string]int{}}
+	s := &Store{dir: dir, opt: opt, unlock: unlock, patience: closePatience, split: map[string]int{}}
 	if err := s.open(created); err != nil {
 		return nil, errors.Join(fmt.Errorf("open store %s: %w", dir, err), s.release())
 	}
@@ -168,8 +169,8 @@ func (s *Store) openBadger(truncate bool) error {
 	return nil
 }
 
-// Close implements [crdt.Store]. On a full disk it gives up after 30 s: nothing acknowledged is
-// lost, but the directory stays locked until the process ends.
+// Close implements [crdt.Store]. On a full disk it gives up waiting after 30 s: nothing acknowledged
+// is lost, and the directory is locked until there is room or the process ends.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {
@@ -180,18 +181,19 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.unpin()
 	done := make(chan error, 1)
-	go func() { done <- s.closeBadger() }()
-	patience := time.NewTimer(closePatience)
+	go func() { done <- errors.Join(s.closeBadger(), s.unlock()) }()
+	patience := time.NewTimer(s.patience)
 	defer patience.Stop()
+	var err error
 	select {
-	case err := <-done:
-		if err != nil {
-			return errors.Join(fmt.Errorf("close store %s: %w", s.dir, err), s.unlock())
-		}
-		return s.unlock()
+	case err = <-done:
 	case <-patience.C:
-		return fmt.Errorf("close store %s: Badger did not finish within %s (is the disk full?)", s.dir, closePatience)
+		err = fmt.Errorf("Badger did not finish within %s (is the disk full?)", s.patience)
 	}
+	if err != nil {
+		return fmt.Errorf("close store %s: %w", s.dir, err)
+	}
+	return nil
 }
 
 func (s *Store) closeBadger() error {

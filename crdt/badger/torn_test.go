@@ -136,11 +136,16 @@ func TestWholeLogIsNotRepaired(t *testing.T) {
 // history would have a hole.
 func TestDamageInAnEarlierFile(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "store"), Options{NoSync: true, Reserve: -1})
-	big := make([]byte, 400_000)
+	put(t, s, "a", "1")
+	// Values of this size go to the log alone, so no table is flushed.
+	ballast := op{key: []byte("\x00ballast"), value: make([]byte, 400_000)}
 	for i := range 55 { // 22 MB: two log files
-		b := chainBatch(i)
-		b.Put([]byte("ballast"), big)
-		if err := s.Append(t.Context(), b); err != nil {
+		var ops []op
+		for _, w := range chainBatch(i).Writes {
+			ops = expand(ops, w, s.split[string(w.Key)])
+			s.setSplit(string(w.Key), pieces(len(w.Value)))
+		}
+		if err := s.commit(append(ops, ballast)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -153,7 +158,7 @@ func TestDamageInAnEarlierFile(t *testing.T) {
 	}
 	head, err := readHead(db, tables)
 	files, err2 := logFiles(db)
-	if err != nil || err2 != nil || len(files) < 2 || head.file != files[0] {
+	if err != nil || err2 != nil || len(files) < 2 || head.offset > 1<<20 {
 		t.Fatalf("log files %v, tables go to %+v, %v, %v", files, head, err, err2)
 	}
 	rewrite(t, logPath(db, files[0]), func(b []byte) []byte { b[len(b)-2_000_000] ^= 1; return b })
@@ -308,30 +313,22 @@ func TestVerdictIsBadgers(t *testing.T) {
 	}
 }
 
-func FuzzScanLog(f *testing.F) {
+func FuzzWholePart(f *testing.F) {
 	log, err := os.ReadFile(newestLog(f, chainStore(f, 3)))
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(log, int64(0))
-	f.Add(log[:len(log)-9], int64(0))
-	f.Add([]byte{}, int64(1))
-	f.Fuzz(func(t *testing.T, log []byte, from int64) {
-		path := filepath.Join(t.TempDir(), "000000.vlog")
-		if err := os.WriteFile(path, log, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		from = max(from, 0)
-		end, size, err := scanLog(path, from)
-		if err != nil || size != int64(len(log)) || end > size || end != 0 && end < from {
-			t.Fatalf("scan from %d: end %d of %d, %v", from, end, size, err)
+	f.Add(log)
+	f.Add(log[:len(log)-9])
+	f.Add([]byte{})
+	f.Fuzz(func(t *testing.T, log []byte) {
+		n, err := wholePart(bytes.NewReader(log), int64(len(log)))
+		if err != nil || n < 0 || n > int64(len(log)) {
+			t.Fatalf("%d of %d bytes, %v", n, len(log), err)
 		}
 		// What was accepted is accepted again when it stands alone.
-		if err := os.WriteFile(path, log[:end], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if again, _, err := scanLog(path, from); end >= from && (again != end || err != nil) {
-			t.Fatalf("scan of the accepted part: %d, %v; want %d", again, err, end)
+		if again, err := wholePart(bytes.NewReader(log), n); again != n || err != nil {
+			t.Fatalf("scan of the accepted part: %d, %v; want %d", again, err, n)
 		}
 	})
 }

@@ -193,14 +193,35 @@ func (s *Store) commit(ops []op) error {
 
 // fail ends all writing.
 func (s *Store) fail(err error) error {
-	// Badger wraps with a version of pkg/errors that errors.Is cannot look through.
-	if c, ok := err.(interface{ Cause() error }); ok && c.Cause() != nil {
-		err = fmt.Errorf("%v: %w", err, c.Cause())
-	}
+	err = withCause(err)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.failed == nil {
 		s.failed = err
 	}
 	return err
+}
+
+// causedError lets errors.Is see the cause of an error that was wrapped in the way of the
+// pkg/errors that Badger uses.
+type causedError struct {
+	error
+	cause error
+}
+
+func (e causedError) Unwrap() error { return e.cause }
+
+func withCause(err error) error {
+	cause := err
+	for {
+		c, ok := cause.(interface{ Cause() error })
+		if !ok || c.Cause() == nil {
+			break
+		}
+		cause = c.Cause()
+	}
+	if cause == err {
+		return err
+	}
+	return causedError{err, cause}
 }

@@ -42,12 +42,17 @@ type PeerGreeted struct {
 	Protocol uint64
 }
 
+// AckRecorded tells that the vector which the other peer holds durably was noted. [RepoHost] makes
+// it; sessions do not.
+type AckRecorded struct{ Doc crdt.DocID }
+
 func (Send) action()          {}
 func (SetTimer) action()      {}
 func (Fail) action()          {}
 func (StatusChanged) action() {}
 func (JoinChanged) action()   {}
 func (PeerGreeted) action()   {}
+func (AckRecorded) action()   {}
 
 // Notice is an action that only tells something; the host's Notify gets it.
 type Notice interface {
@@ -58,6 +63,7 @@ type Notice interface {
 func (StatusChanged) notice() {}
 func (JoinChanged) notice()   {}
 func (PeerGreeted) notice()   {}
+func (AckRecorded) notice()   {}
 
 // JoinState is how a join stands.
 type JoinState string

@@ -48,6 +48,7 @@ func TestDriverOverPipe(t *testing.T) {
 	a, b := w.hosts[0], w.hosts[1]
 	id := w.shared(1, 200)
 	a.limit = 2000
+	a.accept[b.self] = true
 	ca, cb := Pipe()
 	ca.Inject(Fault{}, 7) // reads in small pieces
 	da, _, stop := drive(t, a, b, ca, cb, 1)

@@ -16,9 +16,13 @@ const pageWindow = 512 << 10
 // [signature or empty, chunk] pairs. One Pages serves a whole process; methods are safe for
 // concurrent use.
 type Pages struct {
-	enc *zstd.Encoder
-	dec *zstd.Decoder
+	enc   *zstd.Encoder
+	small *zstd.Encoder // has less to clear before it starts
+	dec   *zstd.Decoder
 }
+
+// smallPage is the size up to which a page is packed in the quick way.
+const smallPage = 8 << 10
 
 type pageEntry struct {
 	_   struct{} `cbor:",toarray"`
@@ -33,17 +37,23 @@ func NewPages() (*Pages, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make page packer: %w", err)
 	}
+	small, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderCRC(false),
+		zstd.WithWindowSize(smallPage), zstd.WithEncoderConcurrency(2), zstd.WithLowerEncoderMem(true))
+	if err != nil {
+		return nil, fmt.Errorf("make page packer: %w", err)
+	}
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(MaxPageDecoded), zstd.WithDecoderMaxWindow(pageWindow),
 		zstd.WithDecoderConcurrency(2), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, fmt.Errorf("make page packer: %w", err)
 	}
-	return &Pages{enc, dec}, nil
+	return &Pages{enc, small, dec}, nil
 }
 
 // Close frees the packer. No other method may be running.
 func (p *Pages) Close() {
 	p.enc.Close()
+	p.small.Close()
 	p.dec.Close()
 }
 
@@ -63,7 +73,11 @@ func (p *Pages) Encode(page []crdt.SignedChange) ([]byte, error) {
 	if len(b) > MaxPageDecoded {
 		return nil, fmt.Errorf("pack page: %d bytes, the limit is %d", len(b), MaxPageDecoded)
 	}
-	out := p.enc.EncodeAll(b, make([]byte, 0, len(b)/2+64))
+	enc := p.enc
+	if len(b) <= smallPage {
+		enc = p.small
+	}
+	out := enc.EncodeAll(b, make([]byte, 0, len(b)/2+64))
 	if len(out) > MaxPageDecoded {
 		return nil, fmt.Errorf("pack page: %d bytes once packed, the limit is %d", len(out), MaxPageDecoded)
 	}

@@ -93,7 +93,11 @@ func (h *RepoHost) Do(ctx context.Context, peer crdt.PeerID, w Work) (Result, er
 	case Consider:
 		return h.consider(ctx, peer, w)
 	case RecordAck:
-		return nil, h.repo.SetAck(ctx, w.Doc, peer, w.Vector)
+		err := h.repo.SetAck(ctx, w.Doc, peer, w.Vector)
+		if err == nil {
+			h.policy.Notice(peer, AckRecorded{w.Doc})
+		}
+		return nil, err
 	case LoadProof:
 		return h.loadProof(ctx, w)
 	case Accuse:

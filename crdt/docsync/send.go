@@ -1,6 +1,7 @@
 package docsync
 
 import (
+	"bytes"
 	"maps"
 	"math"
 	"slices"
@@ -207,8 +208,7 @@ func (ch *channel) covered(upTo crdt.Vector) bool {
 func (ch *channel) advance(upTo crdt.Vector) {
 	var changes uint64
 	var marks []Mark
-	for _, a := range upTo.Actors() {
-		t := upTo[a]
+	for a, t := range upTo {
 		if _, forked := ch.doc.forks[a]; forked || ch.sent[a].Seq >= t.Seq {
 			continue
 		}
@@ -217,6 +217,7 @@ func (ch *channel) advance(upTo crdt.Vector) {
 		ch.sent[a] = t
 	}
 	if changes > markedPage && len(marks) <= MaxVector {
+		slices.SortFunc(marks, func(a, b Mark) int { return bytes.Compare(a.Actor[:], b.Actor[:]) })
 		ch.marks = marks
 	}
 }

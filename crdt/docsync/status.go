@@ -60,7 +60,7 @@ func (s *Session) Status() PeerStatus {
 		if !ok {
 			continue
 		}
-		r := DocReport{Doc: d.id, DocStatus: st}
+		r := DocReport{Doc: d.id, DocStatus: st.counted(d.ch)}
 		if d.ch != nil && d.ch.gotHave {
 			r.Theirs = d.ch.theirs.Clone()
 		}
@@ -91,19 +91,24 @@ func (s *Session) reportStatus() {
 			continue
 		}
 		d.shown, d.showing = st, true
-		s.emit(StatusChanged{Doc: d.id, Status: st})
+		s.emit(StatusChanged{Doc: d.id, Status: st.counted(d.ch)})
 	}
 	s.touched = s.touched[:0]
 }
 
-// statusOf is false for a document that has nothing to do with this peer.
-func (s *Session) statusOf(d *docState) (DocStatus, bool) {
-	st := DocStatus{State: Syncing}
-	ch := d.ch
+// counted adds what is missing, where that is known.
+func (st DocStatus) counted(ch *channel) DocStatus {
 	if ch != nil && ch.gotHave {
 		here, there := ch.missing()
 		st.MissingHere, st.MissingThere = &here, &there
 	}
+	return st
+}
+
+// statusOf is the status without counts; false for a document that has nothing to do with this peer.
+func (s *Session) statusOf(d *docState) (DocStatus, bool) {
+	st := DocStatus{State: Syncing}
+	ch := d.ch
 	switch {
 	case len(d.forks) > 0:
 		st.State, st.Reason = Forked, fmt.Sprintf("%d actors have two branches", len(d.forks))
@@ -122,16 +127,24 @@ func (ch *channel) status(st *DocStatus) {
 	switch {
 	case ch.state != chanOpen:
 		st.Reason = "opening"
+		return
 	case !ch.gotHave || !ch.sentHave:
 		st.Reason = "exchanging access"
+		return
 	case ch.busy():
 		st.Reason = "exchanging changes"
-	case *st.MissingHere+*st.MissingThere == 0:
+		return
+	}
+	switch here, there := ch.missing(); {
+	case here+there == 0:
 		st.State = InSync
 	case len(ch.waiting) > 0:
 		st.State, st.Reason = Blocked, "changes wait for what the other peer does not have: "+ch.waitsFor
 	case ch.doc.reason != "":
 		st.State, st.Reason = Blocked, ch.doc.reason
+	case there > 0:
+		// All was sent and answered, and is not there.
+		st.State, st.Reason = Blocked, "the other peer does not take some changes yet: it lacks what they need"
 	default:
 		st.Reason = "waiting for the other peer"
 	}

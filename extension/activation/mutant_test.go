@@ -85,20 +85,24 @@ func (m *mutant) upgrade(name string, ref extension.Ref) ([]Event, error) {
 	return m.rowAt(cur.Timestamp, Activated, name, ref, false)
 }
 
-func (m *mutant) rowAt(ts int64, kind Kind, name string, ref extension.Ref, all bool) ([]Event, error) {
+func (m *mutant) rowAt(ts int64, kind Kind, name string, ref extension.Ref, lastStamp bool) ([]Event, error) {
 	least := 0
 	if m.noTies {
 		least = 1
 	}
+	from := kind
+	if lastStamp {
+		from = Activated
+	}
 	list := func(all bool) (prev []crdt.RowID) {
 		for _, e := range m.events {
-			if e.Name == name && !m.noPrev && !m.void(e) && (all || e.compareStamp(ts, kind) >= least) {
+			if e.Name == name && !m.noPrev && !m.void(e) && (all || e.compareStamp(ts, from) >= least) {
 				prev = append(prev, e.ID)
 			}
 		}
 		return prev
 	}
-	rows, err := chain(kind, name, ref, ts, list(all))
+	rows, err := chain(kind, name, ref, ts, list(false))
 	if err != nil || m.spent || m.noPrev {
 		return rows, err
 	}

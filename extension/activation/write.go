@@ -24,10 +24,10 @@ func (l *Log) Next(now int64, kind Kind, name string, ref extension.Ref) ([]Even
 	}
 	ts := crdt.After(now, l.newest, l.some)
 	if l.some && ts == l.newest {
-		// No later stamp is left. The row lists all that it stands above, also what it would beat
-		// by its kind: else two peers that saw different things could write the same bytes, and
-		// who voids one row would void the other.
-		return l.rowsAbove(ts, kind, name, ref, math.MinInt64, Activated)
+		// No later stamp is left. The row lists all others of this stamp, also what it would beat by
+		// its kind: else two peers that saw different things could write the same bytes, and who
+		// voids the one row would void the other.
+		return l.rowsAbove(ts, kind, name, ref, ts, Activated)
 	}
 	return l.rowsAt(ts, kind, name, ref)
 }
@@ -53,8 +53,7 @@ func (l *Log) rowsAt(ts int64, kind Kind, name string, ref extension.Ref) ([]Eve
 func (l *Log) rowsAbove(ts int64, kind Kind, name string, ref extension.Ref, least int64, leastKind Kind) ([]Event, error) {
 	n := l.names[name]
 	if n == nil {
-		e, err := newEvent(kind, name, ref, ts, nil)
-		return []Event{e}, err
+		return chain(kind, name, ref, ts, nil)
 	}
 	rows, err := chain(kind, name, ref, ts, n.survivors(least, leastKind))
 	if err != nil || !l.spent(n, rows) {

@@ -59,18 +59,14 @@ func TestNextStampsAfterAllThatIsValid(t *testing.T) {
 	}
 }
 
-func TestNextListsAllAtTheLastStamp(t *testing.T) {
+func TestNextListsItsEqualsAtTheLastStamp(t *testing.T) {
 	l := NewLog()
 	put(l, mustEvent(t, Activated, "web", 5, nil, 0), mustEvent(t, Deactivated, "web", math.MaxInt64, nil, 0))
 	for i := range 6 {
 		kind := []Kind{Activated, Deactivated}[i%2]
 		rows := mustNext(t, l, 10, kind, "web")
 		put(l, rows...)
-		want := 1
-		if i == 0 {
-			want = 2
-		}
-		if len(rows) != 1 || len(rows[0].Prev) != want || l.Active("web") != (kind == Activated) {
+		if len(rows) != 1 || len(rows[0].Prev) != 1 || l.Active("web") != (kind == Activated) {
 			t.Fatalf("write %d: %v", i, rows)
 		}
 	}

@@ -33,7 +33,6 @@ type TicketInfo struct {
 	Role    string `json:"role"`
 	Uses    int    `json:"uses"` // 0: any number
 	Used    int    `json:"used"`
-	Created Time   `json:"created"`
 	Expires *Time  `json:"expires"` // null: never
 	Revoked bool   `json:"revoked"`
 }

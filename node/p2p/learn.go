@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/libp2p/go-libp2p/core/network"
+	ma "github.com/multiformats/go-multiaddr"
+
 	"github.com/chaz-peer/chaz-peer/crdt"
 )
 
@@ -92,6 +95,27 @@ func (n *Network) flushBook(ctx context.Context) {
 		}
 		if err := n.cfg.Book.SetAddresses(ctx, p, addrs); err != nil {
 			n.cfg.Log.Warn("write address book", "peer", p.String(), "err", err)
+		}
+	}
+}
+
+// learnLocked takes the addresses that a peer tells about itself, and the one at which it was
+// reached.
+func (n *Network) learnLocked(s *peerState, c network.Conn, listen []ma.Multiaddr) {
+	var fresh []string
+	if c.Stat().Direction == network.DirOutbound {
+		fresh = append(fresh, c.RemoteMultiaddr().String())
+	}
+	for _, a := range listen {
+		if len(fresh) < MaxAddrs && learnable(a, c.RemoteMultiaddr()) {
+			fresh = append(fresh, a.String())
+		}
+	}
+	merged := mergeAddrs(fresh, s.addrs, true)
+	if !slices.Equal(merged, s.addrs) {
+		s.addrs = merged
+		if s.wanted { // strangers must not fill the book
+			n.learned.add(s.id)
 		}
 	}
 }

@@ -20,7 +20,18 @@ import (
 )
 
 // Every test runs on real loopback sockets; none may leave a goroutine behind.
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	LogLibrary(testLog().Handler())
+	goleak.VerifyTestMain(m)
+}
+
+// testLog prints only when somebody looks for the cause of a failure.
+func testLog() *slog.Logger {
+	if os.Getenv("P2P_TEST_LOG") == "" {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
 
 const (
 	loopQUIC = "/ip4/127.0.0.1/udp/0/quic-v1"
@@ -43,16 +54,13 @@ func testID(i int) crdt.PeerID { return crdt.PeerID(testKey(i)[32:]) }
 
 func testConfig(t testing.TB, i int) Config {
 	seed := [32]byte{byte(i)}
-	cfg := Config{
+	return Config{
+		Log:     testLog(),
 		Key:     testKey(i),
 		Listen:  []string{loopQUIC, loopTCP},
 		Rand:    rand.NewChaCha8(seed),
 		Backoff: Backoff{Min: 20 * time.Millisecond, Max: 200 * time.Millisecond, Stable: 300 * time.Millisecond},
 	}
-	if os.Getenv("P2P_TEST_LOG") != "" {
-		cfg.Log = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	}
-	return cfg
 }
 
 // node is a running network; stop ends it before the test does.

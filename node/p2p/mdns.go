@@ -101,10 +101,22 @@ func (n *Network) sawNearby(seen Nearby) {
 		return
 	}
 	s.hints = seen.Addrs
-	n.retryLocked(s, true)
 	if now := time.Now(); now.After(s.hintDue) {
 		s.hintDue = now.Add(hintPause)
-	} else if !s.connected {
-		s.nextDial = s.hintDue
+		n.retryLocked(s, true)
+		return
+	}
+	if !s.connected {
+		s.fails, s.nextDial = 0, s.hintDue
+	}
+	s.touch()
+}
+
+// hintLocked gives a peer that becomes wanted the addresses it announced before.
+func (n *Network) hintLocked(s *peerState) {
+	for _, seen := range n.nearby {
+		if seen.ID == s.id {
+			s.hints = seen.Addrs
+		}
 	}
 }

@@ -16,19 +16,30 @@ const inNamespace = "P2P_TEST_NAMESPACE"
 // Multicast DNS is tested in a network namespace of its own: no packet leaves the machine, and no
 // other program there answers.
 func TestMDNS(t *testing.T) {
-	if os.Getenv(inNamespace) != "" {
+	const plain = "ip link set lo up"
+	switch os.Getenv(inNamespace) {
+	case "":
+		t.Run("multicast", func(t *testing.T) {
+			isolate(t, plain+" && ip link set lo multicast on && ip route add 224.0.0.0/4 dev lo", "multicast")
+		})
+		t.Run("no multicast", func(t *testing.T) { isolate(t, plain, "plain") })
+	case "multicast":
 		t.Run("finds only the wanted", mdnsFindsWanted)
 		t.Run("finds the restarted", mdnsFindsRestarted)
-		return
+	case "plain":
+		t.Run("works without", mdnsUnavailable)
 	}
-	prepare := "ip link set lo up && ip link set lo multicast on && ip route add 224.0.0.0/4 dev lo"
+}
+
+// isolate runs TestMDNS in a namespace that the shell command prepares.
+func isolate(t *testing.T, prepare, mode string) {
 	if out, err := exec.Command("unshare", "-n", "sh", "-c", prepare).CombinedOutput(); err != nil {
 		t.Skipf("no private network namespace on this machine (unshare -n needs the right to make one): %v: %s", err, out)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "unshare", "-n", "sh", "-c", prepare+` && exec "$0" -test.run '^TestMDNS$' -test.v`, os.Args[0])
-	cmd.Env = append(os.Environ(), inNamespace+"=1")
+	cmd.Env = append(os.Environ(), inNamespace+"="+mode)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("in the namespace: %v\n%s", err, out)
@@ -86,13 +97,17 @@ func mdnsFindsRestarted(t *testing.T) {
 }
 
 // Without a multicast interface the network works, and says what does not.
-func TestMDNSUnavailable(t *testing.T) {
+func mdnsUnavailable(t *testing.T) {
 	a := start(t, mdnsConfig(t, 0), withEcho)
 	b := start(t, testConfig(t, 1), nil)
 	if err := b.Connect(contextOf(t), a.Self(), a.Addrs()); err != nil {
 		t.Fatal(err)
 	}
 	b.mustAsk(t, a.Self())
+	a.await(t, b.Self(), "b", connected)
+	if a.MDNSError() == nil || b.MDNSError() != nil {
+		t.Errorf("errors %v and %v, want one from the side that has it on", a.MDNSError(), b.MDNSError())
+	}
 }
 
 // Announcements can be forged: they neither keep us dialling nor crowd out good addresses.

@@ -53,7 +53,7 @@ func TestConnectNamesTheCause(t *testing.T) {
 	cfg.Allow = func(p crdt.PeerID) bool { return p != blocked }
 	a, b, c := start(t, cfg, nil), start(t, testConfig(t, 1), nil), start(t, testConfig(t, 2), nil)
 	gone := start(t, testConfig(t, 3), nil)
-	goneAddrs := gone.Addrs()
+	goneAddrs := gone.over("tcp")
 	gone.stop()
 
 	cases := []struct {

@@ -81,5 +81,8 @@ func (s *peerState) resetDial() {
 	s.fails = 0
 	if !s.connected {
 		s.nextDial, s.avoidQUIC, s.note = time.Time{}, false, nil
+		if s.abort != nil {
+			s.abort()
+		}
 	}
 }

@@ -55,7 +55,8 @@ type peerState struct {
 	protocols  []string
 	agent      string
 
-	dialling  chan struct{} // holds one token while an attempt runs
+	dialling  chan struct{}      // holds one token while an attempt runs
+	abort     context.CancelFunc // ends the keeper's attempt; nil when there was none
 	fails     int
 	nextDial  time.Time // machine time
 	avoidQUIC bool      // QUIC does not work with this peer until the network or a clock changes

@@ -36,7 +36,7 @@ func TestReconnectAfterRestartOnOtherPorts(t *testing.T) {
 
 	oldB := b.Addrs()
 	b.stop()
-	a.await(t, b.Self(), "loss of b", func(s PeerState) bool { return !s.Connected && s.Cause != CauseNone })
+	a.await(t, b.Self(), "loss of b", disconnected)
 	b = start(t, cfgB, withEcho)
 	if slices.Equal(oldB, b.Addrs()) {
 		t.Fatal("b came back on the same ports")
@@ -215,9 +215,11 @@ func TestRecheck(t *testing.T) {
 	if err := a.Connect(contextOf(t), b.Self(), b.Addrs()); err != nil {
 		t.Fatal(err)
 	}
+	b.await(t, a.Self(), "connection", connected)
 	blocked.Store(true)
 	a.Recheck()
 	a.await(t, b.Self(), "block", func(s PeerState) bool { return !s.Connected && s.Cause == CauseBlocked })
+	b.await(t, a.Self(), "block", disconnected)
 	if err := b.Connect(contextOf(t), a.Self(), a.Addrs()); err == nil {
 		t.Error("a blocked peer connected")
 	}

@@ -42,11 +42,11 @@ func (s *Stream) SetDeadline(t time.Time) error { return s.s.SetDeadline(t) }
 
 // Stats counts what was refused since New.
 type Stats struct {
-	RefusedConns    uint64 // connections and dials refused by pause, Allow or before Run
-	RefusedStreams  uint64 // streams over the limit of handlers
-	ReplacedSyncs   uint64 // sync streams that a newer one of the same peer replaced
-	WrongWaySyncs   uint64 // sync streams opened by the side that has to wait
-	RefusedSyncLate uint64 // sync streams that ended while they waited for their turn
+	RefusedConns   uint64 // connections and dials refused by pause, Allow or before Run
+	RefusedStreams uint64 // streams over the limit of handlers
+	ReplacedSyncs  uint64 // sync streams that a newer one of the same peer replaced
+	WrongWaySyncs  uint64 // sync streams opened by the side that has to wait
+	LateSyncs      uint64 // sync streams that ended while they waited for their turn
 }
 
 type counters struct {
@@ -56,11 +56,11 @@ type counters struct {
 // Stats returns the counters.
 func (n *Network) Stats() Stats {
 	return Stats{
-		RefusedConns:    n.gate.refused.Load(),
-		RefusedStreams:  n.counts.refusedStreams.Load(),
-		ReplacedSyncs:   n.counts.replaced.Load(),
-		WrongWaySyncs:   n.counts.wrongWay.Load(),
-		RefusedSyncLate: n.counts.late.Load(),
+		RefusedConns:   n.gate.refused.Load(),
+		RefusedStreams: n.counts.refusedStreams.Load(),
+		ReplacedSyncs:  n.counts.replaced.Load(),
+		WrongWaySyncs:  n.counts.wrongWay.Load(),
+		LateSyncs:      n.counts.late.Load(),
 	}
 }
 

@@ -3,16 +3,12 @@ package p2p
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/libp2p/go-libp2p/core/event"
 	"github.com/libp2p/go-libp2p/core/network"
 	"github.com/libp2p/go-libp2p/core/protocol"
 	"github.com/libp2p/go-libp2p/p2p/host/eventbus"
-	ma "github.com/multiformats/go-multiaddr"
-
-	"github.com/chaz-peer/chaz-peer/crdt"
 )
 
 func (n *Network) subscribe() (event.Subscription, error) {
@@ -148,84 +144,5 @@ func (n *Network) forgetConns() {
 		s.connected, s.keeper, s.syncLoop, s.syncCur = false, false, false, nil
 		s.touch()
 		n.dropLocked(s)
-	}
-}
-
-// tellPeers calls OnPeer.
-func (n *Network) tellPeers(ctx context.Context) {
-	told := map[crdt.PeerID]bool{}
-	for {
-		for _, p := range n.dirty.take() {
-			now := n.Peer(p).Connected
-			if told[p] == now {
-				continue
-			}
-			if now {
-				told[p] = true
-			} else {
-				delete(told, p)
-			}
-			if n.cfg.OnPeer != nil {
-				n.cfg.OnPeer(p, now)
-			}
-		}
-		select {
-		case <-n.dirty.ready:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// dirtySet collects peers for one worker.
-type dirtySet struct {
-	ready chan struct{}
-	mu    sync.Mutex
-	peers map[crdt.PeerID]bool
-}
-
-func newDirtySet() *dirtySet {
-	return &dirtySet{ready: make(chan struct{}, 1), peers: map[crdt.PeerID]bool{}}
-}
-
-func (d *dirtySet) add(p crdt.PeerID) {
-	d.mu.Lock()
-	d.peers[p] = true
-	d.mu.Unlock()
-	select {
-	case d.ready <- struct{}{}:
-	default:
-	}
-}
-
-func (d *dirtySet) take() []crdt.PeerID {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	out := make([]crdt.PeerID, 0, len(d.peers))
-	for p := range d.peers {
-		out = append(out, p)
-	}
-	clear(d.peers)
-	return out
-}
-
-// learnLocked takes the addresses that a peer tells about itself, and the one at which it was
-// reached.
-func (n *Network) learnLocked(s *peerState, c network.Conn, listen []ma.Multiaddr) {
-	var fresh []string
-	if c.Stat().Direction == network.DirOutbound {
-		fresh = append(fresh, c.RemoteMultiaddr().String())
-	}
-	for _, a := range listen {
-		if len(fresh) < MaxAddrs && learnable(a, c.RemoteMultiaddr()) {
-			fresh = append(fresh, a.String())
-		}
-	}
-	merged := mergeAddrs(fresh, s.addrs, true)
-	if !slices.Equal(merged, s.addrs) {
-		s.addrs = merged
-		if s.wanted { // strangers must not fill the book
-			n.learned.add(s.id)
-		}
 	}
 }

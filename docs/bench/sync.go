@@ -1,0 +1,284 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/chaz-peer/chaz-peer/crdt"
+	"github.com/chaz-peer/chaz-peer/crdt/docsync"
+	"github.com/chaz-peer/chaz-peer/node/p2p"
+)
+
+// link is a sync session between peer a and a fresh peer b.
+type link struct {
+	*session
+	netA, netB   *net
+	b            *peer
+	sideA, sideB *side
+	bytes        atomic.Int64 // both ways, as b counts them
+	stop         context.CancelFunc
+	wg           sync.WaitGroup
+}
+
+// measureSync measures bootstrapping, then live events. QUIC is what two peers use when they can;
+// TCP is shown beside it.
+func (s *session) measureSync(ctx context.Context, t *table, g *growth) error {
+	own, err := s.ownSync(ctx)
+	if err != nil {
+		return err
+	}
+	for _, transport := range []string{"quic", "tcp"} {
+		if err := s.measureOver(ctx, transport, own, t, g); err != nil {
+			return fmt.Errorf("over %s: %w", transport, err)
+		}
+	}
+	return nil
+}
+
+func (s *session) measureOver(ctx context.Context, transport string, own ownSync, t *table, g *growth) error {
+	boots := s.opt.bootstraps
+	if s.size > 10_000 {
+		boots = min(boots, 3)
+	}
+	var times, bytes pairs
+	for i := range boots {
+		l, took, err := s.join(ctx, transport, i)
+		if err != nil {
+			return fmt.Errorf("bootstrap: %w", err)
+		}
+		times.add(float64(took), own.times[i%len(own.times)])
+		bytes.add(float64(l.bytes.Load()), own.bytes)
+		if i == boots-1 {
+			err = l.measureLive(ctx, transport, t, g)
+		}
+		if err = errors.Join(err, l.close()); err != nil {
+			return err
+		}
+	}
+	label := s.label + " " + transport
+	t.add(row{what: "bootstrap, all checks, durable", against: "Automerge's own sync of the same in memory", size: label, pairs: times, unit: inTime, aim: 4})
+	t.add(row{what: "bytes of a bootstrap", against: "Automerge's own sync of the same", size: label, pairs: bytes, unit: inBytes, aim: 0.4})
+	return nil
+}
+
+// join lets a fresh peer fetch the session and says how long it took from opening the stream until
+// all of it was durable there.
+func (s *session) join(ctx context.Context, transport string, i int) (*link, time.Duration, error) {
+	l := &link{session: s}
+	var err error
+	if l.b, err = openPeer(ctx, place(s.opt, "b-%d-%s-%d", s.size, transport, i), s.b, true); err != nil {
+		return nil, 0, err
+	}
+	if err := l.adopt(ctx); err != nil {
+		return nil, 0, err
+	}
+	if l.sideA, err = newSide(s.a); err != nil {
+		return nil, 0, err
+	}
+	if l.sideB, err = newSide(l.b); err != nil {
+		return nil, 0, err
+	}
+	ctx, l.stop = context.WithCancel(ctx)
+	var served atomic.Int64
+	if l.netA, err = openNet(ctx, s.a.id, func(ctx context.Context, st *p2p.Stream) { _ = l.sideA.drive(ctx, st, &served) }); err != nil {
+		return nil, 0, err
+	}
+	if l.netB, err = openNet(ctx, s.b, nil); err != nil {
+		return nil, 0, err
+	}
+	if err := l.netB.connect(ctx, l.netA, transport); err != nil {
+		return nil, 0, err
+	}
+	runtime.GC()
+	took, err := l.bootstrap(ctx)
+	return l, took, err
+}
+
+// adopt gives b the session's rights, as a join does before it asks for content.
+func (l *link) adopt(ctx context.Context) error {
+	access, err := l.a.repo.Access(ctx, l.doc)
+	if err != nil {
+		return err
+	}
+	var raw [][]byte
+	for _, o := range access.Objects() {
+		raw = append(raw, o.Raw)
+	}
+	_, err = l.b.repo.Adopt(ctx, raw)
+	return err
+}
+
+func (l *link) bootstrap(ctx context.Context) (time.Duration, error) {
+	want, _ := l.a.repo.Summary(l.doc)
+	feed := l.b.repo.Watch(l.doc)
+	defer feed.Close()
+	t0 := time.Now()
+	stream, err := l.netB.Open(ctx, l.netA.Self(), syncProtocol)
+	if err != nil {
+		return 0, err
+	}
+	ended := make(chan error, 1)
+	l.wg.Go(func() { ended <- l.sideB.drive(ctx, stream, &l.bytes) })
+	wait, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	for {
+		if have, _ := l.b.repo.Summary(l.doc); have.Vector == want.Vector {
+			took := time.Since(t0)
+			return took, l.sideA.settled(wait)
+		}
+		if _, err := feed.Next(wait); err != nil {
+			select {
+			case ended := <-ended:
+				err = ended
+			default:
+			}
+			return 0, err
+		}
+	}
+}
+
+func (l *link) close() error {
+	l.stop()
+	l.wg.Wait()
+	err := errors.Join(l.netB.close(), l.netA.close())
+	l.sideA.pages.Close()
+	l.sideB.pages.Close()
+	return errors.Join(err, l.b.close())
+}
+
+// seen says when a row became what counts at b.
+type seen struct {
+	row crdt.RowID
+	at  time.Time
+}
+
+// follow reports the newest row of the fold at b after each change there.
+func (l *link) follow(ctx context.Context, out chan<- seen) {
+	feed := l.b.repo.Watch(l.doc)
+	defer feed.Close()
+	for {
+		if _, err := feed.Next(ctx); err != nil {
+			return
+		}
+		err := l.b.repo.View(ctx, l.doc, func(v *crdt.View) error {
+			log, err := logOf(v)
+			if err != nil {
+				return err
+			}
+			e, _ := log.Latest(nameOf(l.a.turn - 1))
+			out <- seen{e.ID, time.Now()}
+			return nil
+		})
+		if err != nil {
+			return
+		}
+	}
+}
+
+// measureLive times a write at a until b's fold shows it and both have it on disk, against a round
+// trip over an open stream and a raw put on each side, in turn.
+func (l *link) measureLive(ctx context.Context, transport string, t *table, g *growth) error {
+	echo, err := l.netB.Open(ctx, l.netA.Self(), echoProtocol)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = echo.Reset() }()
+	events := make(chan seen, 16)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	l.wg.Go(func() { l.follow(ctx, events) })
+
+	c, err := l.lastChange(ctx)
+	if err != nil {
+		return err
+	}
+	var times pairs
+	before := l.bytes.Load()
+	for range l.opt.writes {
+		took, err := l.liveOnce(ctx, events)
+		if err != nil {
+			return err
+		}
+		base, err := l.plainOnce(ctx, echo)
+		if err != nil {
+			return err
+		}
+		times.addTimes(took, base)
+	}
+	label := l.label + " " + transport
+	t.add(row{what: "write on A → fold changed on B, durable on both", against: "one round trip and two raw synced puts", size: label, pairs: times, unit: inTime, aim: 3, aim99: 6})
+	var bytes pairs
+	bytes.add(float64(l.bytes.Load()-before)/float64(l.opt.writes), float64(len(c.Raw)))
+	t.add(row{what: "bytes of a live event, signature, frames and ack included", against: "its raw chunk", size: label, pairs: bytes, unit: inBytes, aim: 1.5})
+	if transport == "quic" {
+		g.live = append(g.live, times)
+	}
+	return nil
+}
+
+func (l *link) liveOnce(ctx context.Context, events <-chan seen) (time.Duration, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	t0 := time.Now()
+	id, _, err := l.a.write(ctx, l.doc)
+	done := time.Now() // durable at a
+	for err == nil {
+		select {
+		case e := <-events:
+			if e.row != id {
+				continue
+			}
+			if e.at.After(done) {
+				done = e.at
+			}
+			return done.Sub(t0), l.sideA.settled(ctx)
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+	}
+	return 0, err
+}
+
+func (l *link) plainOnce(ctx context.Context, echo *p2p.Stream) (time.Duration, error) {
+	buf := make([]byte, len(l.rawA.value))
+	t0 := time.Now()
+	if err := l.rawA.put(ctx); err != nil {
+		return 0, err
+	}
+	if _, err := echo.Write(l.rawA.value); err != nil {
+		return 0, err
+	}
+	if _, err := io.ReadFull(echo, buf); err != nil {
+		return 0, err
+	}
+	if err := l.rawB.put(ctx); err != nil {
+		return 0, err
+	}
+	return time.Since(t0), nil
+}
+
+// ownSync is what the core's own sync took for the same session.
+type ownSync struct {
+	times []float64
+	bytes float64
+}
+
+// export writes the session as an Automerge file for the benchmark behind the core's door.
+func (s *session) export(ctx context.Context) (string, error) {
+	file, err := s.a.repo.Export(ctx, s.doc)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(s.opt.dir, fmt.Sprintf("session-%d.automerge", s.size))
+	return path, os.WriteFile(path, file, 0o600)
+}
+
+var _ docsync.Policy = (*side)(nil)
