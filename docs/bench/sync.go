@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -28,45 +26,65 @@ type link struct {
 	wg           sync.WaitGroup
 }
 
-// measureSync measures bootstrapping, then live events. QUIC is what two peers use when they can;
-// TCP is shown beside it.
-func (s *session) measureSync(ctx context.Context, t *table, g *growth) error {
-	own, err := s.ownSync(ctx)
+// transports are measured side by side: QUIC is what two peers use when they can.
+func transports() []string { return []string{"quic", "tcp"} }
+
+// measureBootstraps lets fresh peers fetch the session, in turn with the core's own sync.
+func (s *session) measureBootstraps(ctx context.Context, t *table) error {
+	own, err := s.newOwnSync(ctx)
 	if err != nil {
 		return err
 	}
-	for _, transport := range []string{"quic", "tcp"} {
-		if err := s.measureOver(ctx, transport, own, t, g); err != nil {
-			return fmt.Errorf("over %s: %w", transport, err)
-		}
-	}
-	return nil
-}
-
-func (s *session) measureOver(ctx context.Context, transport string, own ownSync, t *table, g *growth) error {
 	boots := s.opt.bootstraps
 	if s.size > 10_000 {
 		boots = min(boots, 3)
 	}
-	var times, bytes pairs
+	times, bytes := map[string]*pairs{}, map[string]*pairs{}
 	for i := range boots {
-		l, took, err := s.join(ctx, transport, i)
+		base, size, err := own.run(ctx)
 		if err != nil {
-			return fmt.Errorf("bootstrap: %w", err)
-		}
-		times.add(float64(took), own.times[i%len(own.times)])
-		bytes.add(float64(l.bytes.Load()), own.bytes)
-		if i == boots-1 {
-			err = l.measureLive(ctx, transport, t, g)
-		}
-		if err = errors.Join(err, l.close()); err != nil {
 			return err
 		}
+		for _, transport := range transports() {
+			l, took, err := s.join(ctx, transport, i)
+			if err != nil {
+				return fmt.Errorf("bootstrap over %s: %w", transport, err)
+			}
+			if i == 0 {
+				times[transport], bytes[transport] = &pairs{}, &pairs{}
+			}
+			times[transport].add(float64(took), base)
+			bytes[transport].add(float64(l.bytes.Load()), size)
+			if err := l.close(); err != nil {
+				return err
+			}
+		}
 	}
-	label := s.label + " " + transport
-	t.add(row{what: "bootstrap, all checks, durable", against: "Automerge's own sync of the same in memory", size: label, pairs: times, unit: inTime, aim: 4})
-	t.add(row{what: "bytes of a bootstrap", against: "Automerge's own sync of the same", size: label, pairs: bytes, unit: inBytes, aim: 0.4})
+	for _, transport := range transports() {
+		label := s.label + " " + transport
+		t.add(row{what: "bootstrap, all checks, durable", against: "Automerge's own sync of the same in memory", size: label, pairs: *times[transport], unit: inTime, aim: 4})
+		t.add(row{what: "bytes of a bootstrap", against: "Automerge's own sync of the same", size: label, pairs: *bytes[transport], unit: inBytes, aim: 0.4})
+	}
 	return nil
+}
+
+// measureLive measures live events over each transport and returns the times over the first.
+func (s *session) measureLive(ctx context.Context, t *table) (pairs, error) {
+	var first pairs
+	for i, transport := range transports() {
+		l, _, err := s.join(ctx, transport, s.opt.bootstraps)
+		if err != nil {
+			return first, fmt.Errorf("join over %s: %w", transport, err)
+		}
+		p, err := l.measureLive(ctx, transport, t)
+		if err = errors.Join(err, l.close()); err != nil {
+			return first, fmt.Errorf("live over %s: %w", transport, err)
+		}
+		if i == 0 {
+			first = p
+		}
+	}
+	return first, nil
 }
 
 // join lets a fresh peer fetch the session and says how long it took from opening the stream until
@@ -185,10 +203,10 @@ func (l *link) follow(ctx context.Context, out chan<- seen) {
 
 // measureLive times a write at a until b's fold shows it and both have it on disk, against a round
 // trip over an open stream and a raw put on each side, in turn.
-func (l *link) measureLive(ctx context.Context, transport string, t *table, g *growth) error {
+func (l *link) measureLive(ctx context.Context, transport string, t *table) (times pairs, err error) {
 	echo, err := l.netB.Open(ctx, l.netA.Self(), echoProtocol)
 	if err != nil {
-		return err
+		return times, err
 	}
 	defer func() { _ = echo.Reset() }()
 	events := make(chan seen, 16)
@@ -196,32 +214,24 @@ func (l *link) measureLive(ctx context.Context, transport string, t *table, g *g
 	defer cancel()
 	l.wg.Go(func() { l.follow(ctx, events) })
 
-	c, err := l.lastChange(ctx)
-	if err != nil {
-		return err
-	}
-	var times pairs
 	before := l.bytes.Load()
 	for range l.opt.writes {
 		took, err := l.liveOnce(ctx, events)
 		if err != nil {
-			return err
+			return times, err
 		}
 		base, err := l.plainOnce(ctx, echo)
 		if err != nil {
-			return err
+			return times, err
 		}
 		times.addTimes(took, base)
 	}
 	label := l.label + " " + transport
 	t.add(row{what: "write on A → fold changed on B, durable on both", against: "one round trip and two raw synced puts", size: label, pairs: times, unit: inTime, aim: 3, aim99: 6})
 	var bytes pairs
-	bytes.add(float64(l.bytes.Load()-before)/float64(l.opt.writes), float64(len(c.Raw)))
+	bytes.add(float64(l.bytes.Load()-before)/float64(l.opt.writes), float64(l.chunk))
 	t.add(row{what: "bytes of a live event, signature, frames and ack included", against: "its raw chunk", size: label, pairs: bytes, unit: inBytes, aim: 1.5})
-	if transport == "quic" {
-		g.live = append(g.live, times)
-	}
-	return nil
+	return times, nil
 }
 
 func (l *link) liveOnce(ctx context.Context, events <-chan seen) (time.Duration, error) {
@@ -263,22 +273,6 @@ func (l *link) plainOnce(ctx context.Context, echo *p2p.Stream) (time.Duration, 
 		return 0, err
 	}
 	return time.Since(t0), nil
-}
-
-// ownSync is what the core's own sync took for the same session.
-type ownSync struct {
-	times []float64
-	bytes float64
-}
-
-// export writes the session as an Automerge file for the benchmark behind the core's door.
-func (s *session) export(ctx context.Context) (string, error) {
-	file, err := s.a.repo.Export(ctx, s.doc)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(s.opt.dir, fmt.Sprintf("session-%d.automerge", s.size))
-	return path, os.WriteFile(path, file, 0o600)
 }
 
 var _ docsync.Policy = (*side)(nil)

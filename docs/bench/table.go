@@ -60,6 +60,8 @@ func inTime(v float64) string {
 	}
 }
 
+func inTimes(v float64) string { return fmt.Sprintf("%.2f×", v) }
+
 func inBytes(v float64) string {
 	switch {
 	case v < 10_000:
