@@ -1,62 +1,99 @@
 // Package builtins holds the extensions that are compiled in. [All] is the one visible list of them.
 //
-// In this version the ten are declared, so that sessions record, switch and sync them, and none of
-// them contributes a tool, hook or command yet: a command of a declared extension answers that this
-// version can't run it. What lives here: declarations and, one folder each, their code. What may not:
-// who is active (extension/activation) and who calls them.
+// What lives here: that list, the names nobody else may take, and one folder for each extension's
+// code. What may not: who is active (extension/activation) and who calls them (extension/hub).
 package builtins
 
-import "github.com/chaz-peer/chaz-peer/extension"
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/chaz-peer/chaz-peer/builtins/agentschedule"
+	"github.com/chaz-peer/chaz-peer/builtins/core"
+	"github.com/chaz-peer/chaz-peer/builtins/fs"
+	"github.com/chaz-peer/chaz-peer/builtins/pathnormalizer"
+	"github.com/chaz-peer/chaz-peer/builtins/securitywarnings"
+	"github.com/chaz-peer/chaz-peer/builtins/system"
+	"github.com/chaz-peer/chaz-peer/builtins/web"
+	"github.com/chaz-peer/chaz-peer/extension"
+)
+
+// Deps is what the operator configures of the built-in extensions. The zero value works.
+type Deps struct {
+	// Log is where security_warnings warns; nil is nowhere.
+	Log *slog.Logger
+	// Search lists the back ends of web_search, the first one first; none is DuckDuckGo alone.
+	Search []web.Backend
+}
 
 // All returns the built-in extensions in registration order.
-func All() []extension.Declaration {
-	tool := []extension.HookKind{extension.HookTool}
-	both := []extension.HookKind{extension.HookTool, extension.HookCommand}
-	register := []extension.Request{{Kind: extension.CapToolRegistration}, {Kind: extension.CapCommandRegistration}}
-
-	core := builtin("core", tool...)
-	core.Provides = []extension.Capability{extension.CapStatusSegment}
-
-	memory := perSession(builtin("memory", both...))
-	memory.Requires = register
-	memory.Provides = []extension.Capability{extension.CapMemory, extension.CapContextTail}
-	memory.Commands = []string{"memory"}
-
-	schedule := builtin("schedule", both...)
-	schedule.Requires = []extension.Request{{Kind: extension.CapAgentStateAdmin}}
-	schedule.Commands = []string{"schedule"}
-
-	skills := perSession(builtin("skills", both...))
-	skills.Requires = register
-	skills.Provides = []extension.Capability{extension.CapPromptAugmentation}
-	skills.Commands = []string{"skills"}
-
-	return []extension.Declaration{
-		core,
-		builtin("path_normalizer", extension.HookToolCall),
-		builtin("security_warnings", extension.HookToolResult),
-		builtin("fs", tool...),
-		builtin("system", tool...),
-		builtin("web", tool...),
-		memory,
-		schedule,
-		skills,
-		builtin("agent_schedule"),
+func All(deps Deps) []extension.Extension {
+	return []extension.Extension{
+		core.New(),
+		pathnormalizer.New(),
+		securitywarnings.New(deps.Log),
+		fs.New(),
+		system.New(),
+		web.New(deps.Search),
+		declared{memory()},
+		declared{schedule()},
+		declared{skills()},
+		agentschedule.New(),
 	}
 }
 
-func builtin(name string, hooks ...extension.HookKind) extension.Declaration {
+// Declarations returns what the built-in extensions say of themselves, in registration order.
+func Declarations() []extension.Declaration {
+	all := All(Deps{})
+	out := make([]extension.Declaration, len(all))
+	for i, x := range all {
+		out[i] = x.Declaration()
+	}
+	return out
+}
+
+// declared is an extension that is known, listed and switched, and contributes nothing yet.
+type declared struct{ decl extension.Declaration }
+
+// Declaration implements [extension.Extension].
+func (d declared) Declaration() extension.Declaration { return d.decl }
+
+// Instantiate implements [extension.Extension].
+func (d declared) Instantiate(context.Context, extension.ScopeContext) (*extension.Instance, error) {
+	return nil, fmt.Errorf("instantiate %s: this build has no code for it", d.decl.Name)
+}
+
+func memory() extension.Declaration {
+	d := declare("memory", extension.PerSession)
+	d.Requires = []extension.Request{{Kind: extension.CapToolRegistration}, {Kind: extension.CapCommandRegistration}}
+	d.Provides = []extension.Capability{extension.CapMemory, extension.CapContextTail}
+	d.Commands = []string{"memory"}
+	return d
+}
+
+func schedule() extension.Declaration {
+	d := declare("schedule")
+	d.Requires = []extension.Request{{Kind: extension.CapAgentStateAdmin}}
+	d.Commands = []string{"schedule"}
+	return d
+}
+
+func skills() extension.Declaration {
+	d := declare("skills", extension.PerSession)
+	d.Requires = []extension.Request{{Kind: extension.CapToolRegistration}, {Kind: extension.CapCommandRegistration}}
+	d.Provides = []extension.Capability{extension.CapPromptAugmentation}
+	d.Commands = []string{"skills"}
+	return d
+}
+
+func declare(name string, further ...extension.Scope) extension.Declaration {
 	return extension.Declaration{
 		Manifest: extension.Manifest{
 			Name:  name,
 			Ref:   extension.BuiltinRef(name, extension.HostVersion),
-			Hooks: hooks,
+			Hooks: []extension.HookKind{extension.HookTool, extension.HookCommand},
 		},
-		Scopes: []extension.Scope{extension.Global},
+		Scopes: append([]extension.Scope{extension.Global}, further...),
 	}
-}
-
-func perSession(d extension.Declaration) extension.Declaration {
-	d.Scopes = append(d.Scopes, extension.PerSession)
-	return d
 }

@@ -26,7 +26,7 @@ agent_schedule global  requires= provides= commands=
 `
 	var b strings.Builder
 	b.WriteByte('\n')
-	for _, d := range builtins.All() {
+	for _, d := range builtins.Declarations() {
 		var req []extension.Capability
 		for _, r := range d.Requires {
 			req = append(req, r.Kind)

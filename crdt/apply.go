@@ -236,6 +236,7 @@ func (p *pageJudge) accept(c *Change, sig []byte, info ActorInfo) {
 		// lost something. Never again under this actor.
 		p.spent = true
 		p.repo.spendActor(&p.w.batch, p.doc.id)
+		p.doc.own = nil
 	}
 }
 

@@ -20,9 +20,37 @@ type document struct {
 	valid   map[ChangeHash]bool // nil: everything is valid
 	refused map[ChangeHash]RefusedChange
 
-	core     CoreDoc // nil until something needs it
+	core     CoreDoc   // nil until something needs it
+	own      *ownActor // the actor this peer writes under; nil until read
 	segments []segment
 	cached   cachedSegment
+	tail     tail
+}
+
+// tail holds the newest changes: what a peer that follows live asks for next. A document that was
+// just opened has none.
+type tail struct {
+	first uint64 // position of the first
+	list  []SignedChange
+	size  int
+}
+
+// The tail of a document is at most this long.
+const (
+	tailChanges = 64
+	tailBytes   = 64 << 10
+)
+
+func (t *tail) add(pos uint64, c SignedChange) {
+	if pos != t.first+uint64(len(t.list)) {
+		*t = tail{first: pos}
+	}
+	t.list, t.size = append(t.list, c), t.size+len(c.Raw)
+	for len(t.list) > tailChanges || t.size > tailBytes {
+		t.size -= len(t.list[0].Raw)
+		t.list[0] = SignedChange{}
+		t.first, t.list = t.first+1, t.list[1:]
+	}
 }
 
 // logEntry is what memory keeps of a stored change.
@@ -44,7 +72,7 @@ func (d *document) close() {
 // size estimates the memory of the document: the core holds about twice the bytes of the chunks,
 // views and gate are counted.
 func (d *document) size() int64 {
-	n := int64(d.gate.Size()) + int64(len(d.log))*80 + d.bytes
+	n := int64(d.gate.Size()) + int64(len(d.log))*80 + d.bytes + int64(d.tail.size)
 	if d.core != nil {
 		n += 3 * d.bytes
 	}

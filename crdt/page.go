@@ -9,17 +9,18 @@ import (
 
 // Page returns stored changes that a peer with the vector have lacks, oldest first, so that each
 // comes after what it depends on. It leaves out the changes in without and all that depend on them.
-// The page holds at most limit bytes of chunks (one change if that alone is larger) and ends where
+// The page holds at most limit bytes of chunks and their keys (one change if that alone is larger)
+// and no more changes than a store takes in one small commit, and ends where
 // the last change of every actor in it is signed. upTo is have advanced by the page; more says that
 // there is more to fetch with it.
 func (r *Repo) Page(ctx context.Context, id DocID, have Vector, without map[ChangeHash]bool, limit int) (page []SignedChange, upTo Vector, more bool, err error) {
 	err = r.with(ctx, id, func(_ *slot, d *document) error {
-		b := &pageBuilder{doc: d, have: Vector{}, without: without, limit: limit, open: map[ActorID]bool{}}
+		b := &pageBuilder{doc: d, have: Vector{}, upTo: Vector{}, without: without, limit: limit, open: map[ActorID]bool{}, moved: map[ActorID]bool{}}
 		maps.Copy(b.have, have)
-		b.upTo = b.have.Clone()
+		maps.Copy(b.upTo, have)
 		start, ok := d.firstMissing(b.have)
 		if !ok {
-			upTo = b.have
+			upTo = b.upTo
 			return nil
 		}
 		err := r.records(ctx, d, start, b.add)
@@ -43,6 +44,10 @@ func (d *document) firstMissing(have Vector) (uint64, bool) {
 	return uint64(best), found
 }
 
+// recordKey is what a store needs for a change beside its chunk: key, length byte, and some room
+// for the signatures and the rest of the commit.
+const recordKey = 48
+
 type pageBuilder struct {
 	doc     *document
 	have    Vector
@@ -55,6 +60,7 @@ type pageBuilder struct {
 	fence  map[ActorID]bool // actors that must be left out from here on
 	closed int              // length of the page at its last closed place
 	upTo   Vector           // have at that place
+	moved  map[ActorID]bool // actors whose place in have is not in upTo
 }
 
 // add is called for each stored change in order.
@@ -68,21 +74,26 @@ func (b *pageBuilder) add(pos uint64, c SignedChange) error {
 			b.fence = map[ActorID]bool{}
 		}
 		b.fence[e.actor] = true
+		b.without[e.hash] = true // what depends on it is left out too
 		return nil
 	}
-	if b.closed > 0 && b.size+len(c.Raw) > b.limit {
+	if b.closed > 0 && (b.size+len(c.Raw)+recordKey > b.limit || len(b.page) == packMost) {
 		return errStopScan
 	}
 	b.page = append(b.page, SignedChange{slices.Clone(c.Raw), slices.Clone(c.Sig)})
-	b.size += len(c.Raw)
-	b.have[e.actor] = Tip{uint64(e.seq), e.hash}
+	b.size += len(c.Raw) + recordKey
+	b.have[e.actor], b.moved[e.actor] = Tip{uint64(e.seq), e.hash}, true
 	if e.signed {
 		delete(b.open, e.actor)
 	} else {
 		b.open[e.actor] = true
 	}
 	if len(b.open) == 0 {
-		b.closed, b.upTo = len(b.page), b.have.Clone()
+		b.closed = len(b.page)
+		for a := range b.moved {
+			b.upTo[a] = b.have[a]
+		}
+		clear(b.moved)
 	}
 	return nil
 }

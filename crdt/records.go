@@ -43,6 +43,14 @@ func (r *Repo) readSegments(ctx context.Context, id DocID) ([]segment, error) {
 // records calls fn for each stored change from a position on, in order. A hole is an error: nothing
 // is ever deleted from the log.
 func (r *Repo) records(ctx context.Context, d *document, from uint64, fn func(pos uint64, c SignedChange) error) error {
+	if t := d.tail; len(t.list) > 0 && from >= t.first {
+		for i := from - t.first; i < uint64(len(t.list)); i++ {
+			if err := fn(t.first+i, t.list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	next := from
 	emit := func(pos uint64, rec []byte) error {
 		if pos != next {
@@ -139,16 +147,24 @@ func unpackSegment(b []byte) ([][]byte, error) {
 // Compact packs the loose change records of a document into segments and reports how many it
 // packed. Changes are never deleted: a segment and the removal of what it holds are one commit.
 func (r *Repo) Compact(ctx context.Context, id DocID) (packed int, err error) {
-	err = r.with(ctx, id, func(s *slot, d *document) error {
-		for {
-			n, err := r.packOnce(ctx, d)
-			packed += n
-			if err != nil || n == 0 {
-				return err
-			}
+	s, err := r.use(id)
+	if err != nil {
+		return 0, err
+	}
+	defer r.release(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.doc
+	if d == nil {
+		d = &document{id: id} // packing needs no more: a closed document stays closed
+	}
+	for {
+		n, err := r.packOnce(ctx, d)
+		packed += n
+		if err != nil || n == 0 {
+			return packed, err
 		}
-	})
-	return packed, err
+	}
 }
 
 // A commit takes at most 2,000 keys at the price of one sync.

@@ -46,7 +46,8 @@ type Repo struct {
 
 	mu    sync.Mutex
 	slots map[DocID]*slot
-	tick  atomic.Uint64 // orders uses for eviction
+	hot   map[*slot]struct{} // those in use or in memory, and maybe some that were
+	tick  atomic.Uint64      // orders uses for eviction
 }
 
 // slot is the place of one document, loaded or not.
@@ -82,7 +83,7 @@ func NewRepo(ctx context.Context, cfg Config) (*Repo, error) {
 	if cfg.MemoryBudget == 0 {
 		cfg.MemoryBudget = 256 << 20
 	}
-	r := &Repo{cfg: cfg, slots: map[DocID]*slot{}}
+	r := &Repo{cfg: cfg, slots: map[DocID]*slot{}, hot: map[*slot]struct{}{}}
 	err := cfg.Store.Scan(ctx, []byte{keyHead}, nil, func(k, v []byte) error {
 		id := DocID(k[1:])
 		h, err := decodeHead(v)
@@ -249,6 +250,7 @@ func (r *Repo) use(id DocID) (*slot, error) {
 	if s == nil {
 		return nil, fmt.Errorf("open document %s: %w", id, ErrUnknownDoc)
 	}
+	r.hot[s] = struct{}{}
 	s.refs.Add(1)
 	s.used.Store(r.tick.Add(1))
 	return s, nil
@@ -260,15 +262,19 @@ func (r *Repo) release(s *slot) {
 	}
 }
 
-// evict drops idle documents, least recently used first, until the rest fits the budget.
+// evict drops idle documents, least recently used first, until the rest fits the budget. It costs as
+// much as there are documents in memory, not as many as there are.
 func (r *Repo) evict() {
 	for {
 		r.mu.Lock()
 		var total int64
 		var oldest *slot
-		for _, s := range r.slots {
+		for s := range r.hot {
 			n := s.size.Load()
 			total += n
+			if n == 0 && s.refs.Load() == 0 {
+				delete(r.hot, s)
+			}
 			if n > 0 && s.refs.Load() == 0 && (oldest == nil || s.used.Load() < oldest.used.Load()) {
 				oldest = s
 			}

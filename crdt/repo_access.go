@@ -160,7 +160,7 @@ func (r *Repo) Create(ctx context.Context, kind Kind, fn func(*Tx) error) (DocID
 		return DocID{}, err
 	}
 	r.mu.Lock()
-	r.slots[id] = s
+	r.slots[id], r.hot[s] = s, struct{}{}
 	r.mu.Unlock()
 	if s.doc != nil {
 		s.size.Store(s.doc.size())

@@ -35,6 +35,7 @@ func (r *Repo) commitLocal(ctx context.Context, w *writer, tx *Tx) error {
 		if err := w.encode(tx); err != nil {
 			return err
 		}
+		w.local = true
 	}
 	if err := w.commit(ctx); err != nil {
 		return err
@@ -55,6 +56,8 @@ type writer struct {
 	changes []*Change
 	sigs    [][]byte
 	bad     ChangeHash // the change that the core did not take
+	local   bool       // the changes are this peer's own
+	early   chan error // what the core says of them, when it was asked beside the store
 }
 
 func (w *writer) addObjects(objs []*Object) {
@@ -110,10 +113,14 @@ func (w *writer) encode(tx *Tx) error {
 // epoch of the home is new or the actor turned out to be in use elsewhere.
 func (w *writer) actor(grant ObjectID) (ActorID, error) {
 	r, d := w.repo, w.doc
-	own, err := r.readOwnActor(d.id)
-	if err != nil {
-		return ActorID{}, err
+	if d.own == nil {
+		own, err := r.readOwnActor(d.id)
+		if err != nil {
+			return ActorID{}, err
+		}
+		d.own = &own
 	}
+	own := *d.own
 	id := NewActorID(d.id, r.Self(), grant, own.epoch)
 	if own.home == r.cfg.HomeEpoch && own.grant == grant && !own.spent {
 		if info, ok := d.view.access.Actor(id); ok && !info.Closed {
@@ -127,6 +134,7 @@ func (w *writer) actor(grant ObjectID) (ActorID, error) {
 	obj := r.cfg.Identity.NewActor(d.id, grant, own.epoch)
 	w.addObjects([]*Object{obj})
 	w.batch.Put(docKey(keyEpoch, d.id), own.encode())
+	d.own = &own // should the commit fail, the document goes with it
 	return NewActorID(d.id, r.Self(), grant, own.epoch), nil
 }
 
@@ -157,7 +165,11 @@ func (w *writer) commit(ctx context.Context) error {
 	}
 	h.access = access.Digest()
 	w.batch.Put(docKey(keyHead, d.id), h.encode())
+	w.startCore(access)
 	if err := r.cfg.Store.Append(ctx, &w.batch); err != nil {
+		if w.early != nil {
+			<-w.early
+		}
 		return stale(fmt.Errorf("store change: %w", err))
 	}
 	old := d.view.access
@@ -176,6 +188,7 @@ func (w *writer) commit(ctx context.Context) error {
 func (w *writer) apply(ctx context.Context, old, access *Access) error {
 	d := w.doc
 	for i, c := range w.changes {
+		d.tail.add(uint64(len(d.log)), SignedChange{c.Raw, w.sigs[i]})
 		d.absorbed(c, len(w.sigs[i]) > 0)
 	}
 	if access.HasCuts() && (access != old && access.Digest() != old.Digest() || !w.staysValid(access)) {
@@ -219,8 +232,27 @@ func (d *document) isGenesis(r *Repo, h ChangeHash) bool {
 	return r.cfg.Codec.Genesis(d.id, d.view.kind).Hash == h
 }
 
-// applyCore applies the new changes to the core.
+// startCore gives this peer's own changes to the core while the disk is at work. Changes of others
+// wait until they are durable, so that one which kills the process is found in the store afterwards;
+// an own one was made here, and is not promised to anybody yet. Where validity is not plain the
+// document may be dropped after the commit, and the core is left alone.
+func (w *writer) startCore(access *Access) {
+	if !w.local || len(w.changes) == 0 || access.HasCuts() {
+		return
+	}
+	w.early = make(chan error, 1)
+	go func() { w.early <- w.feedCore() }()
+}
+
+// applyCore applies the new changes to the core, or waits until that is done.
 func (w *writer) applyCore() error {
+	if w.early != nil {
+		return <-w.early
+	}
+	return w.feedCore()
+}
+
+func (w *writer) feedCore() error {
 	core := w.doc.core
 	if len(w.changes) == 1 {
 		return core.Apply(w.changes[0].Hash, w.changes[0].Raw)

@@ -106,8 +106,8 @@ type Banks interface {
 type BankSharing interface {
 	// Admit gives the peers that host an agent a role (read or write) in the bank; Dismiss takes it
 	// back.
-	Admit(ctx context.Context, bank crdt.DocID, agent Agent, role crdt.Role) error
-	Dismiss(ctx context.Context, bank crdt.DocID, agent Agent) error
+	Admit(ctx context.Context, bank, agent crdt.DocID, role crdt.Role) error
+	Dismiss(ctx context.Context, bank, agent crdt.DocID) error
 	// Share returns a ticket for the bank; Unshare stops syncing it.
 	Share(ctx context.Context, bank crdt.DocID, role crdt.Role) (string, error)
 	Unshare(ctx context.Context, bank crdt.DocID) error

@@ -49,7 +49,9 @@ func (n *Node) agentNew(ctx context.Context, p control.AgentNewParams) (control.
 		if err != nil {
 			return control.Created{}, err
 		}
-		config[field] = v
+		if v != nil {
+			config[field] = v
+		}
 	}
 	id, err := n.createAgent(ctx, p.Name, config)
 	if err != nil {
@@ -78,7 +80,13 @@ func configFields() map[string]func(string) (any, error) {
 		return k, nil
 	}
 	flag := func(s string) (any, error) {
-		return slices.Contains([]string{"true", "1", "yes", "on"}, strings.ToLower(s)), nil
+		switch strings.ToLower(s) {
+		case "true", "1", "yes", "on":
+			return true, nil
+		case "false", "0", "no", "off":
+			return false, nil
+		}
+		return nil, fmt.Errorf("want true or false")
 	}
 	return map[string]func(string) (any, error){
 		"system_prompt": text, "system_prompt_files": list, "model": text, "tools": list, "max_iterations": count,
@@ -86,6 +94,7 @@ func configFields() map[string]func(string) (any, error) {
 	}
 }
 
+// configValue reads the text of a field; an empty one takes the field away and is nil.
 func configValue(field, text string) (any, error) {
 	read := configFields()[field]
 	if read == nil {
@@ -95,6 +104,9 @@ func configValue(field, text string) (any, error) {
 		}
 		slices.Sort(known)
 		return nil, usage("use one of: "+strings.Join(known, ", "), "set agent: unknown field %.40q", field)
+	}
+	if text == "" {
+		return nil, nil
 	}
 	v, err := read(text)
 	if err != nil {
@@ -130,6 +142,9 @@ func (n *Node) agentSummary(ctx context.Context, id crdt.DocID) (control.AgentSu
 	})
 	if err != nil {
 		return out, err
+	}
+	if name := n.docNames.of(out.ID); name != "" {
+		out.Name = name
 	}
 	attached, err := n.attachedTo(ctx, id)
 	if err != nil {
@@ -209,7 +224,12 @@ func (n *Node) agentSet(ctx context.Context, p control.AgentSetParams) (control.
 	if err != nil {
 		return control.AgentShow{}, err
 	}
-	err = n.repo.Update(ctx, id, func(tx *crdt.Tx) error { return tx.Set(crdt.ConfigStore, p.Field, v) })
+	err = n.repo.Update(ctx, id, func(tx *crdt.Tx) error {
+		if v == nil {
+			return tx.Delete(crdt.ConfigStore, p.Field)
+		}
+		return tx.Set(crdt.ConfigStore, p.Field, v)
+	})
 	if err != nil {
 		return control.AgentShow{}, denied(err)
 	}

@@ -31,8 +31,15 @@ type Config struct {
 	// Agents are made at the first start, DefaultAgents attached to new sessions; empty: "chaz".
 	Agents        []AgentTemplate
 	DefaultAgents []string
-	// Extensions are declared beside the built-ins.
-	Extensions []extension.Declaration
+	// Extensions are installed beside the built-ins.
+	Extensions []extension.Extension
+	// AgentAllow says which agents (display names) an extension may administer; an extension that is
+	// not named may administer all, an empty list is none.
+	AgentAllow map[string][]string
+	// Embedder turns texts into vectors for recall; nil: recall goes by words alone.
+	Embedder extension.Embedder
+	// SkillDirs are folders with skill files, first one first.
+	SkillDirs []string
 	// LockWait is how long to wait for another process to let go of the store.
 	LockWait time.Duration
 	// IgnoreRole makes this peer write without the right; for tests of what others then do.

@@ -83,10 +83,10 @@ func (n *Node) sendEntries(ctx context.Context, id crdt.DocID, start int, sent m
 	}
 }
 
-// sessionSearch finds entries whose content or sender holds the query, in any case, newest first.
+// sessionSearch finds entries whose sender and content hold all words, in any case, newest first.
 func (n *Node) sessionSearch(ctx context.Context, p control.SessionSearchParams) (control.List[control.Hit], error) {
-	query := strings.ToLower(strings.TrimSpace(p.Query))
-	if query == "" {
+	words := strings.Fields(strings.ToLower(p.Query))
+	if len(words) == 0 {
 		return nil, usage("give a word to look for", "search: the query is empty")
 	}
 	if p.Limit <= 0 {
@@ -108,7 +108,7 @@ func (n *Node) sessionSearch(ctx context.Context, p control.SessionSearchParams)
 	}
 	out := control.List[control.Hit]{}
 	for _, id := range ids {
-		hits, err := n.searchOne(ctx, id, query, p.Limit)
+		hits, err := n.searchOne(ctx, id, words, p.Limit)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func (n *Node) sessionSearch(ctx context.Context, p control.SessionSearchParams)
 	return newestHits(out, p.Limit), nil
 }
 
-func (n *Node) searchOne(ctx context.Context, id crdt.DocID, query string, limit int) ([]control.Hit, error) {
+func (n *Node) searchOne(ctx context.Context, id crdt.DocID, words []string, limit int) ([]control.Hit, error) {
 	var out []control.Hit
 	name := n.docNames.of(id.String())
 	err := n.repo.View(ctx, id, func(v *crdt.View) error {
@@ -127,7 +127,7 @@ func (n *Node) searchOne(ctx context.Context, id crdt.DocID, query string, limit
 			page := s.Entries(from, end-from)
 			for i := len(page) - 1; i >= 0 && len(out) < limit; i-- {
 				e := page[i]
-				if strings.Contains(strings.ToLower(e.Content), query) || strings.Contains(strings.ToLower(e.Sender), query) {
+				if hasAll(strings.ToLower(e.Sender+" "+e.Content), words) {
 					out = append(out, control.Hit{Session: id.String(), SessionName: name, Entry: entryOut(e)})
 				}
 			}
@@ -155,6 +155,12 @@ func (n *Node) sessionWait(ctx context.Context, p control.SessionWaitParams) (co
 		if err != nil && ctx.Err() == nil {
 			return out, err
 		}
+		if n.getOnline() == nil {
+			return out, &control.Error{
+				Code: control.CodeUnavailable, Cause: fmt.Sprintf("wait for session %s: it is stored on %d of %d peers, and without a daemon no other one gets it", id.Short(), out.StoredOn, p.StoredOn),
+				Remedy: "start it with `chaz-peer run`",
+			}
+		}
 		if !acks.wait(ctx) {
 			return out, &control.Error{
 				Code: control.CodeTimeout, Cause: fmt.Sprintf("wait for session %s: stored on %d of %d peers in time", id.Short(), out.StoredOn, p.StoredOn),
@@ -175,4 +181,8 @@ func newestHits(hits control.List[control.Hit], limit int) control.List[control.
 		return strings.Compare(a.ID, b.ID)
 	})
 	return hits[:min(limit, len(hits))]
+}
+
+func hasAll(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
 }

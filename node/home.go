@@ -15,6 +15,7 @@ import (
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/crdt/badger"
+	"github.com/chaz-peer/chaz-peer/node/control"
 )
 
 // The files of a home.
@@ -53,16 +54,19 @@ func openHome(ctx context.Context, cfg *Config) (*home, error) {
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if fresh {
 		if entries, err := os.ReadDir(filepath.Join(cfg.Home, storeDir)); err == nil && len(entries) > 0 {
-			return nil, fmt.Errorf("open home %s: it has a store but no key file; without its key the documents can't be written: put %q back", cfg.Home, keyFile)
+			return nil, &control.Error{
+				Cause:  fmt.Sprintf("open home %s: it has a store but no key file, and without its key the documents can't be written", cfg.Home),
+				Remedy: fmt.Sprintf("put the file %q back from a backup, or give another --home", keyFile), Code: control.CodeInternal,
+			}
 		}
 	}
 	id, err := crdt.LoadIdentity(keyPath, rand.Reader)
 	if err != nil {
-		return nil, err
+		return nil, remedied(err)
 	}
 	store, err := openStore(ctx, cfg)
 	if err != nil {
-		return nil, err
+		return nil, storeFault(cfg.Home, err)
 	}
 	h := &home{identity: id, store: store, state: crdt.NewTable[homeState](store, "home"), fresh: fresh}
 	if err := h.begin(ctx, filepath.Join(cfg.Home, storeDir)); err != nil {
@@ -70,6 +74,31 @@ func openHome(ctx context.Context, cfg *Config) (*home, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// storeFault says what to do about a store that does not open.
+func storeFault(home string, err error) error {
+	e := &control.Error{Cause: err.Error(), Code: control.CodeInternal}
+	switch {
+	case errors.Is(err, crdt.ErrStoreBusy):
+		e.Code, e.Remedy = control.CodeUnavailable, "another chaz-peer uses this home: wait for it, or stop it"
+	case errors.Is(err, crdt.ErrNewerStore):
+		e.Remedy = "update chaz-peer"
+	case errors.Is(err, crdt.ErrTornStore):
+		e.Remedy = fmt.Sprintf("restore the home from a backup, or move %s away and let other peers bring the documents back", filepath.Join(home, storeDir))
+	default:
+		e.Remedy = "give another --home, or look at what is in " + filepath.Join(home, storeDir)
+	}
+	return e
+}
+
+// remedied turns an error of the form "cause; what to do" into an answer with a remedy.
+func remedied(err error) error {
+	cause, remedy, ok := strings.Cut(err.Error(), "; ")
+	if !ok {
+		return err
+	}
+	return &control.Error{Cause: cause, Remedy: remedy, Code: control.CodeInternal}
 }
 
 // openStore waits a little for a process that is about to let go: a command of the moment before,

@@ -45,6 +45,13 @@ func (n *Node) join(ctx context.Context, p control.JoinParams) (control.Joined, 
 	if err := n.peers.SetAddresses(ctx, t.Peer, mergeAddrs(t.Addrs, n.peers.row(t.Peer).Addrs)); err != nil {
 		return out, err
 	}
+	if _, waiting := n.joins.get(t.Doc); !waiting && n.mayAlready(ctx, t, role) {
+		if on := n.getOnline(); on != nil {
+			on.meet(ctx, t)
+		}
+		out.State = control.StateReady
+		return out, n.rename(ctx, t, p.Name)
+	}
 	row := joinRow{Ticket: t.String(), Name: p.Name, Role: role, Since: crdt.NowMillis(n.clock)}
 	if err := n.joins.put(ctx, t.Doc, row); err != nil {
 		return out, err
@@ -55,7 +62,7 @@ func (n *Node) join(ctx context.Context, p control.JoinParams) (control.Joined, 
 		return out, nil
 	}
 	on.startJoin(ctx, t)
-	return n.awaitJoin(ctx, t, p.WaitMS, out)
+	return n.awaitJoin(ctx, t, p, out)
 }
 
 func mergeAddrs(a, b []string) []string {
@@ -70,15 +77,30 @@ func mergeAddrs(a, b []string) []string {
 	return out
 }
 
-// defaultJoinWait is how long a join waits for its document unless told otherwise.
-const defaultJoinWait = 30 * time.Second
+// mayAlready reports whether the document of a ticket is here, with the role that was asked for or,
+// with a secret, that the ticket gives.
+func (n *Node) mayAlready(ctx context.Context, t *crdt.Ticket, asked string) bool {
+	access, err := n.repo.Access(ctx, t.Doc)
+	return err == nil && n.roleIn(access) >= wantedRole(t, asked)
+}
 
-func (n *Node) awaitJoin(ctx context.Context, t *crdt.Ticket, waitMS int64, out control.Joined) (control.Joined, error) {
-	wait := defaultJoinWait
-	if waitMS > 0 {
-		wait = time.Duration(waitMS) * time.Millisecond
+func wantedRole(t *crdt.Ticket, asked string) crdt.Role {
+	if role, err := crdt.ParseRole(asked); err == nil && t.Secret.IsZero() {
+		return role
 	}
-	ctx, cancel := context.WithTimeout(ctx, wait)
+	return max(t.Role, crdt.Read)
+}
+
+// rename gives a document that is here the name that was asked for.
+func (n *Node) rename(ctx context.Context, t *crdt.Ticket, name string) error {
+	if name == "" {
+		return nil
+	}
+	return n.docNames.set(ctx, t.Doc.String(), name)
+}
+
+func (n *Node) awaitJoin(ctx context.Context, t *crdt.Ticket, p control.JoinParams, out control.Joined) (control.Joined, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(p.WaitMS)*time.Millisecond)
 	defer cancel()
 	sub := n.peers.watch()
 	defer sub.stop()
@@ -86,8 +108,7 @@ func (n *Node) awaitJoin(ctx context.Context, t *crdt.Ticket, waitMS int64, out 
 		row, waiting := n.joins.get(t.Doc)
 		switch {
 		case !waiting:
-			out.State = control.StateReady
-			return out, nil
+			return n.joinEnded(ctx, t, p.Role, out)
 		case row.State == "pending":
 			out.State, out.Reason = control.Pending, "a person on the other side will decide; the document comes by itself then"
 			return out, nil
@@ -103,6 +124,23 @@ func (n *Node) awaitJoin(ctx context.Context, t *crdt.Ticket, waitMS int64, out 
 			return out, nil
 		}
 	}
+}
+
+// joinEnded is the answer when a join is over: the document is here, though a ticket that is not
+// good any more has not given a member a higher role.
+func (n *Node) joinEnded(ctx context.Context, t *crdt.Ticket, asked string, out control.Joined) (control.Joined, error) {
+	out.State = control.StateReady
+	ctx = context.WithoutCancel(ctx) // the wait may be over
+	if n.mayAlready(ctx, t, asked) {
+		return out, nil
+	}
+	access, err := n.repo.Access(ctx, t.Doc)
+	if err != nil {
+		return out, err
+	}
+	out.State = control.NotServed
+	out.Reason = fmt.Sprintf("the document is here with the role %s; the ticket gave no more: it may be used up, expired or revoked", n.roleIn(access))
+	return out, nil
 }
 
 // joined is called when a document that was asked for is complete here.
@@ -131,8 +169,8 @@ func (n *Node) settleIn(ctx context.Context, id crdt.DocID, name, source string)
 	if err := n.catalog.Put(ctx, id.String(), catalogRow{Source: source, Created: crdt.NowMillis(n.clock)}); err != nil {
 		return err
 	}
-	if sum.Kind == crdt.Session && n.docNames.of(id.String()) == "" {
-		if name == "" {
+	if n.docNames.of(id.String()) == "" {
+		if name == "" && sum.Kind == crdt.Session {
 			err := n.repo.View(ctx, id, func(v *crdt.View) error { name = crdt.SessionView{View: v}.Name(); return nil })
 			if err != nil {
 				return err

@@ -124,7 +124,7 @@ func pick(what, ref string, all []candidate) (string, error) {
 	case 0:
 		return "", &control.Error{
 			Code: control.CodeNotFound, Cause: fmt.Sprintf("find %s %.60q: none here has this id, prefix or name", what, ref),
-			Remedy: fmt.Sprintf("see `chaz-peer %s list`; a prefix needs at least %d characters", plural(what), minPrefix),
+			Remedy: fmt.Sprintf("see `chaz-peer %s`; a prefix needs at least %d characters", listing(what), minPrefix),
 		}
 	}
 	e := &control.Error{Code: control.CodeAmbiguous, Cause: fmt.Sprintf("find %s %.60q: it fits several", what, ref), Remedy: "give more characters of the id"}
@@ -135,9 +135,15 @@ func pick(what, ref string, all []candidate) (string, error) {
 	return "", e
 }
 
-func plural(what string) string {
-	if what == "peer" {
-		return "peers"
+// listing is the command that lists what a reference can mean.
+func listing(what string) string {
+	switch what {
+	case "peer":
+		return "peers list"
+	case "request":
+		return "peers pending"
+	case "ticket":
+		return "session tickets` or `chaz-peer agent tickets"
 	}
-	return what
+	return what + " list"
 }

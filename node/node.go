@@ -34,6 +34,8 @@ type Node struct {
 	pairs     *pairBook
 	peers     *peerBook
 	joins     *joinBook
+	secrets   secrets
+	unshared  docSet
 
 	mu     sync.Mutex
 	online *online // nil while offline
@@ -47,6 +49,8 @@ type catalogRow struct {
 	Source  string `json:"source"` // cli, join, pair, demo
 	Created int64  `json:"created"`
 	Closed  bool   `json:"closed,omitempty"`
+	// Unshared keeps the document from being exchanged with anybody.
+	Unshared bool `json:"unshared,omitempty"`
 }
 
 // Open opens the home, making it on the first start: a key, a store, the first agents.
@@ -68,7 +72,10 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 
 // assemble builds everything above the store.
 func (n *Node) assemble(ctx context.Context) (err error) {
-	n.decls = append(builtins.All(), n.cfg.Extensions...)
+	n.decls = builtins.Declarations()
+	for _, e := range n.cfg.Extensions {
+		n.decls = append(n.decls, e.Declaration())
+	}
 	for _, d := range n.decls {
 		if err := d.Validate(); err != nil {
 			return fmt.Errorf("open node: %w", err)
@@ -86,13 +93,17 @@ func (n *Node) assemble(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if n.docNames, err = openNames(ctx, store, "session_names", "session"); err != nil {
+	if n.docNames, err = openNames(ctx, store, "session_names", "document"); err != nil {
 		return err
 	}
 	if n.peerNames, err = openNames(ctx, store, "peer_names", "peer"); err != nil {
 		return err
 	}
 	n.catalog = crdt.NewTable[catalogRow](store, "catalog")
+	n.secrets = secrets{crdt.NewTable[string](store, "secrets")}
+	if err := n.unshared.load(ctx, n.catalog); err != nil {
+		return err
+	}
 	n.requests = crdt.NewTable[requestRow](store, "requests")
 	if n.peers, err = openPeers(ctx, store, n.clock); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -44,12 +45,13 @@ func (n *Node) newOnline() (*online, error) {
 	if len(listen) == 0 {
 		listen = p2p.DefaultListen()
 	}
+	p2p.LogLibrary(n.log.Handler())
 	on.net, err = p2p.New(p2p.Config{
 		Key: n.home.identity.PrivateKey(), Listen: listen, Previous: last, MDNS: n.cfg.MDNS, Static: n.cfg.Static,
 		Book: n.peers, Clock: n.clock, Log: n.log, Agent: "chaz-peer/" + extension.HostVersion, OnPeer: on.onPeer,
 	})
 	if err != nil {
-		return nil, err
+		return nil, remedied(err)
 	}
 	if on.pages, err = docsync.NewPages(); err != nil {
 		return nil, errors.Join(err, on.net.Close())
@@ -123,12 +125,17 @@ func joinEvent(t *crdt.Ticket, j joinRow, name string) docsync.Join {
 	return ev
 }
 
-// startJoin asks for a document now, if its inviter is connected, and makes sure that it will be.
-func (on *online) startJoin(ctx context.Context, t *crdt.Ticket) {
+// meet takes up contact with the peer of a ticket.
+func (on *online) meet(ctx context.Context, t *crdt.Ticket) {
 	on.wantPartners()
 	if err := on.net.Remember(ctx, t.Peer, t.Addrs); err != nil {
 		on.n.log.Warn("addresses of a ticket not usable", "peer", t.Peer.Short(), "cause", err)
 	}
+}
+
+// startJoin asks for a document now, if its inviter is connected, and makes sure that it will be.
+func (on *online) startJoin(ctx context.Context, t *crdt.Ticket) {
+	on.meet(ctx, t)
 	j, ok := on.n.joins.get(t.Doc)
 	if d := on.n.link(t.Peer); d != nil && ok {
 		d.driver.Inject(joinEvent(t, j, on.n.name()))
@@ -248,4 +255,19 @@ func (n *Node) ticketAddrs() []string {
 		addrs = last
 	}
 	return addrs[:min(len(addrs), crdt.MaxTicketAddrs)]
+}
+
+// retell makes every session look at a document again whose exchange was switched on or off here.
+func (on *online) retell(ctx context.Context, id crdt.DocID) error {
+	on.mu.Lock()
+	links := maps.Clone(on.links)
+	on.mu.Unlock()
+	for p, d := range links {
+		docs, err := on.host.Describe(ctx, p, []crdt.DocID{id})
+		if err != nil {
+			return err
+		}
+		d.Inject(docsync.DocsChanged{Docs: docs})
+	}
+	return nil
 }

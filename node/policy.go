@@ -10,8 +10,11 @@ import (
 // policy is the opinion of this peer's owner towards others.
 type policy struct{ on *online }
 
-// Syncs implements [docsync.Policy]: a paused peer gets nothing, whatever its connection.
-func (p policy) Syncs(peer crdt.PeerID, _ crdt.DocID) bool { return !p.on.n.peers.row(peer).Paused }
+// Syncs implements [docsync.Policy]: a paused peer gets nothing, whatever its connection, and what
+// was taken back from sharing goes to nobody.
+func (p policy) Syncs(peer crdt.PeerID, doc crdt.DocID) bool {
+	return !p.on.n.peers.row(peer).Paused && !p.on.n.unshared.has(doc)
+}
 
 // Redeem implements [docsync.Policy].
 func (p policy) Redeem(ctx context.Context, r docsync.Request) (docsync.Code, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base32"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -119,7 +118,11 @@ func (n *Node) findRequest(ctx context.Context, ref string) (string, requestRow,
 	err := n.requests.All(ctx, func(key string, r requestRow) error {
 		if r.State == "pending" {
 			rows[key] = r
-			all = append(all, candidate{key, orElse(n.peerNames.of(r.Peer.String()), r.Peer.String())})
+			name := n.peerNames.of(r.Peer.String())
+			if peer := r.Peer.String(); name != ref && len(ref) >= minPrefix && strings.HasPrefix(peer, ref) {
+				name = ref
+			}
+			all = append(all, candidate{key, name})
 		}
 		return nil
 	})
@@ -127,10 +130,7 @@ func (n *Node) findRequest(ctx context.Context, ref string) (string, requestRow,
 		return "", requestRow{}, err
 	}
 	id, err := pick("request", ref, all)
-	if err != nil {
-		return "", requestRow{}, &control.Error{Code: control.CodeNotFound, Cause: fmt.Sprintf("find request %.60q: none is pending under this id or peer", ref), Remedy: "see `chaz-peer peers pending`"}
-	}
-	return id, rows[id], nil
+	return id, rows[id], err
 }
 
 func (n *Node) peersApprove(ctx context.Context, p control.ApproveParams) (control.JoinRequest, error) {

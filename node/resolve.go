@@ -42,6 +42,33 @@ func (n *Node) findAgent(ctx context.Context, ref string) (crdt.DocID, error) {
 	return crdt.ParseDocID(id)
 }
 
+// findDefaultAgent finds an agent that new sessions get. Where several have its name, as they do
+// after pairing, it is the one that runs here.
+func (n *Node) findDefaultAgent(ctx context.Context, name string) (crdt.DocID, error) {
+	id, err := n.findAgent(ctx, name)
+	var e *control.Error
+	if !errors.As(err, &e) || e.Code != control.CodeAmbiguous {
+		return id, err
+	}
+	var mine []crdt.DocID
+	for _, s := range n.repo.List() {
+		if s.Kind != crdt.Agent || n.docName(ctx, s) != name {
+			continue
+		}
+		a, err := n.agentEntry(ctx, s.ID)
+		if err != nil {
+			return crdt.DocID{}, err
+		}
+		if a.HomePeer == n.Self().String() {
+			mine = append(mine, s.ID)
+		}
+	}
+	if len(mine) != 1 {
+		return crdt.DocID{}, err
+	}
+	return mine[0], nil
+}
+
 func (n *Node) findPeer(ctx context.Context, ref string) (crdt.PeerID, error) {
 	if p, err := crdt.ParsePeerID(ref); err == nil {
 		return p, nil
@@ -57,12 +84,13 @@ func (n *Node) findPeer(ctx context.Context, ref string) (crdt.PeerID, error) {
 	return crdt.ParsePeerID(id)
 }
 
-// docName is what a document is called here: a session's local name, else what it says of itself.
+// docName is what a document is called here: its local name, else what it says of itself. A session
+// has only the local one.
 func (n *Node) docName(ctx context.Context, s crdt.Summary) string {
-	if s.Kind == crdt.Session {
-		return n.docNames.of(s.ID.String())
+	name := n.docNames.of(s.ID.String())
+	if name != "" || s.Kind == crdt.Session {
+		return name
 	}
-	var name string
 	err := n.repo.View(ctx, s.ID, func(v *crdt.View) error {
 		if name = v.Text(crdt.MetaStore, crdt.MetaDisplay); name == "" {
 			name = v.Text(crdt.MetaStore, crdt.MetaName)

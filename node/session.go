@@ -28,16 +28,9 @@ func (n *Node) createSession(ctx context.Context, name string, agents []string, 
 	if _, taken := n.docNames.byName(name); taken {
 		return crdt.DocID{}, &control.Error{Code: control.CodeConflict, Cause: fmt.Sprintf("make session %s: another session here has this name", name), Remedy: "choose another name"}
 	}
-	if agents == nil {
-		agents = n.cfg.DefaultAgents
-	}
-	var roster []crdt.AttachedAgent
-	for _, ref := range agents {
-		a, err := n.rosterEntry(ctx, ref)
-		if err != nil {
-			return crdt.DocID{}, err
-		}
-		roster = append(roster, a)
+	roster, err := n.firstRoster(ctx, agents)
+	if err != nil {
+		return crdt.DocID{}, err
 	}
 	id, err := n.repo.Create(ctx, crdt.Session, func(tx *crdt.Tx) error {
 		if name != "" {
@@ -93,14 +86,40 @@ func activationLog(v *crdt.View) (*activation.Log, error) {
 	return log, nil
 }
 
-// rosterEntry resolves an agent for a roster: its home is the agent's own, else this peer.
+// firstRoster resolves the agents of a new session; nil stands for the default ones.
+func (n *Node) firstRoster(ctx context.Context, refs []string) ([]crdt.AttachedAgent, error) {
+	find := n.findAgent
+	if refs == nil {
+		refs, find = n.cfg.DefaultAgents, n.findDefaultAgent
+	}
+	var roster []crdt.AttachedAgent
+	for _, ref := range refs {
+		id, err := find(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		a, err := n.agentEntry(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		roster = append(roster, a)
+	}
+	return roster, nil
+}
+
+// rosterEntry resolves an agent for a roster.
 func (n *Node) rosterEntry(ctx context.Context, ref string) (crdt.AttachedAgent, error) {
 	id, err := n.findAgent(ctx, ref)
 	if err != nil {
 		return crdt.AttachedAgent{}, err
 	}
+	return n.agentEntry(ctx, id)
+}
+
+// agentEntry is an agent as a roster has it: its home is the agent's own, else this peer.
+func (n *Node) agentEntry(ctx context.Context, id crdt.DocID) (crdt.AttachedAgent, error) {
 	a := crdt.AttachedAgent{ID: id}
-	err = n.repo.View(ctx, id, func(v *crdt.View) error {
+	err := n.repo.View(ctx, id, func(v *crdt.View) error {
 		agent := crdt.AgentView{View: v}
 		a.Name, a.HomePeer = agent.Name(), agent.HomePeer()
 		return nil

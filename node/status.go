@@ -190,6 +190,8 @@ func (n *Node) peerOut(p crdt.PeerID) control.Peer {
 	out.State, out.Reason = n.peerState(p)
 	if link := n.link(p); link != nil {
 		s := link.status()
+		now := control.Time(crdt.NowMillis(n.clock))
+		out.LastSeen = &now
 		out.ClockOffsetMS = s.ClockOffset
 		if off := s.ClockOffset; off != nil && (*off > skewWarning || *off < -skewWarning) {
 			out.Warnings = append(out.Warnings, fmt.Sprintf("its clock is %s %s this one's", span(abs(*off)), ahead(*off)))

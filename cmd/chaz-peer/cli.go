@@ -29,6 +29,11 @@ type cli struct {
 	Agent   agentCmds   `cmd:"" help:"Agents."`
 	Cmd     cmdCmd      `cmd:"" help:"Run one slash command on a session."`
 
+	Tool    toolCmds    `cmd:"" help:"Tools, as a turn would have them."`
+	Context contextCmd  `cmd:"" help:"What a turn of an agent would get: system text, tails, tools."`
+	Routine routineCmds `cmd:"" help:"What fires by itself."`
+	Secret  secretCmds  `cmd:"" help:"Secrets of this peer."`
+
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 }
 

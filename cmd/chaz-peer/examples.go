@@ -64,5 +64,16 @@ func examples() map[string]string {
 		"agent forget":    "chaz-peer agent forget reviewer",
 		"cmd":             "chaz-peer cmd --session hamlet '/extensions list'\nchaz-peer cmd --session hamlet '/extensions remove memory agent'",
 		"completion":      "source <(chaz-peer completion bash)\nchaz-peer completion fish > ~/.config/fish/completions/chaz-peer.fish",
+		"tool list":       "chaz-peer tool list --session hamlet --agent chaz",
+		"tool describe":   "chaz-peer tool describe --session hamlet read_file",
+		"tool call":       "chaz-peer tool call --session hamlet get_time\nchaz-peer tool call --session hamlet --approve shell '{\"command\":\"ls\"}'",
+		"context":         "chaz-peer context --session hamlet --agent chaz",
+		"routine list":    "chaz-peer routine list",
+		"routine add":     "chaz-peer routine add my-ext --cron '0 9 * * MON-FRI' --tz Europe/Berlin\nchaz-peer routine add my-ext --every 1h --session hamlet",
+		"routine remove":  "chaz-peer routine remove global:my-ext-1796000000000",
+		"routine run":     "chaz-peer routine run global:my-ext-1796000000000",
+		"secret set":      "chaz-peer secret set brave_key < key.txt",
+		"secret list":     "chaz-peer secret list",
+		"secret rm":       "chaz-peer secret rm brave_key",
 	}
 }

@@ -42,7 +42,7 @@ type daemon struct {
 }
 
 // cmdDaemon starts a daemon on loopback and waits until it serves: daemon NAME [FLAG]…
-// Its home is the folder NAME. It sets NAME_ID and NAME_ADDR, in upper case.
+// Its home is the folder NAME. It sets NAME_ID and NAME_ADDR, for TCP, in upper case.
 func cmdDaemon(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 1 {
 		ts.Fatalf("usage: daemon NAME [FLAG]…")
@@ -59,7 +59,11 @@ func cmdDaemon(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	w.daemons[name] = d
 	ts.Setenv(strings.ToUpper(name)+"_ID", ready.PeerID)
-	ts.Setenv(strings.ToUpper(name)+"_ADDR", ready.Addrs[0])
+	for _, a := range ready.Addrs {
+		if strings.Contains(a, "/tcp/") {
+			ts.Setenv(strings.ToUpper(name)+"_ADDR", a)
+		}
+	}
 }
 
 // nameItself gives a peer without a config file a name, so that it does not take the machine's.
@@ -80,12 +84,9 @@ func (d *daemon) start(ts *testscript.TestScript, flags []string) (control.Ready
 		return control.Ready{}, err
 	}
 	defer log.Close()
-	args := []string{"--home", d.home, "--json", "run", "--no-mdns", "--listen", "127.0.0.1:0"}
-	d.cmd = exec.Command(programPath(ts), append(args, flags...)...)
+	args := []string{"chaz-peer", "--home", d.home, "--json", "run", "--no-mdns", "--listen", "127.0.0.1:0"}
+	d.cmd = command(ts, append(args, flags...))
 	d.cmd.Stderr = log
-	for _, k := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "CHAZ_UNSAFE_IGNORE_ROLE", "CHAZ_CLOCK_SKEW"} {
-		d.cmd.Env = append(d.cmd.Env, k+"="+ts.Getenv(k))
-	}
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
 		return control.Ready{}, err
@@ -114,17 +115,6 @@ func (d *daemon) start(ts *testscript.TestScript, flags []string) (control.Ready
 		_ = d.wait()
 	}
 	return ready, err
-}
-
-func programPath(ts *testscript.TestScript) string {
-	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		path := filepath.Join(dir, "chaz-peer")
-		if _, err := os.Stat(path); err == nil {
-			return path
-		}
-	}
-	ts.Fatalf("no chaz-peer in the path")
-	return ""
 }
 
 // wait waits for the end of a daemon that was told to end.
@@ -255,8 +245,7 @@ func cmdPair(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: pair NAME NAME")
 	}
-	first := exec.Command(programPath(ts), "--home", ts.MkAbs(args[0]), "peers", "pair", "--yes", "--timeout", patience.String())
-	first.Env = []string{"GORACE=" + ts.Getenv("GORACE")}
+	first := command(ts, []string{"chaz-peer", "--home", args[0], "peers", "pair", "--yes", "--timeout", patience.String()})
 	var said strings.Builder
 	first.Stderr = &said
 	out, err := first.StdoutPipe()

@@ -50,7 +50,8 @@ func TestScript(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"daemon": cmdDaemon, "stop-daemon": cmdStop, "kill9": cmdKill9, "crash": cmdCrash,
 			"exit": cmdExit, "until": cmdUntil, "posts": cmdPosts, "pair": cmdPair,
-			"json": cmdJSON, "shape": cmdShape, "get": cmdGet, "take": cmdTake, "edit": cmdEdit, "all-in": cmdAllIn,
+			"json": cmdJSON, "shape": cmdShape, "get": cmdGet, "take": cmdTake, "edit": cmdEdit,
+			"all-in": cmdAllIn, "same-but": cmdSameBut, "hold": cmdHold, "spoil": cmdSpoil,
 		},
 	})
 }
@@ -108,31 +109,56 @@ func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
 	line, wanted := splitWanted(ts, args[1:])
 	end := time.Now().Add(limit)
 	for tries := 1; ; tries++ {
-		err := error(nil)
-		if code := run(ts, line); code != 0 {
-			err = fmt.Errorf("exit status %d", code)
-		} else {
-			err = wanted()
-		}
+		cmd := command(ts, line)
+		var out, errs strings.Builder
+		cmd.Stdout, cmd.Stderr = &out, &errs
+		err := cmd.Run()
 		if err == nil {
-			return
+			err = wanted(out.String())
 		}
-		if time.Now().After(end) {
+		late := time.Now().After(end)
+		if err == nil || late {
+			// Only the last look is worth a line in the log, and is what later checks are about.
+			fmt.Fprint(ts.Stdout(), out.String())
+			fmt.Fprint(ts.Stderr(), errs.String())
+		}
+		switch {
+		case err == nil:
+			return
+		case late:
 			ts.Fatalf("not in %s and %d tries: %v", limit, tries, err)
 		}
 		time.Sleep(20 * time.Millisecond) // until the next look, not for something to happen
 	}
 }
 
-func splitWanted(ts *testscript.TestScript, args []string) ([]string, func() error) {
+func splitWanted(ts *testscript.TestScript, args []string) ([]string, func(out string) error) {
 	n := len(args)
 	switch {
 	case n > 4 && args[n-4] == "where":
-		return args[:n-4], func() error { return checkJSON(ts.ReadFile("stdout"), args[n-3], args[n-2], args[n-1]) }
+		return args[:n-4], func(out string) error { return checkJSON(out, args[n-3], args[n-2], args[n-1]) }
 	case n > 2 && args[n-2] == "matching":
-		return args[:n-2], func() error { return matches(ts.ReadFile("stdout"), args[n-1]) }
+		return args[:n-2], func(out string) error { return matches(out, args[n-1]) }
 	}
-	return args, func() error { return nil }
+	return args, func(string) error { return nil }
+}
+
+// command is a program of the script's, with the variables of the script that bear on it.
+func command(ts *testscript.TestScript, args []string) *exec.Cmd {
+	path := args[0]
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		full := filepath.Join(dir, args[0])
+		if _, err := os.Stat(full); err == nil {
+			path = full
+			break
+		}
+	}
+	cmd := exec.Command(path, args[1:]...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, k := range []string{"PATH", "HOME", "TMPDIR", "GORACE", "CHAZ_UNSAFE_IGNORE_ROLE", "CHAZ_CLOCK_SKEW"} {
+		cmd.Env = append(cmd.Env, k+"="+ts.Getenv(k))
+	}
+	return cmd
 }
 
 // cmdTake keeps the text of a file, without the line break at its end: take VARIABLE FILE [LINE]
@@ -153,40 +179,4 @@ func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s is empty", args[1])
 	}
 	ts.Setenv(args[0], text)
-}
-
-// cmdEdit changes one thing in a variable or cuts its end off: edit VARIABLE OLD NEW | edit VARIABLE cut N
-func cmdEdit(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 3 {
-		ts.Fatalf("usage: edit VARIABLE OLD NEW | edit VARIABLE cut N")
-	}
-	old := ts.Getenv(args[0])
-	text := strings.Replace(old, args[1], args[2], 1)
-	if args[1] == "cut" {
-		n, err := strconv.Atoi(args[2])
-		ts.Check(err)
-		text = old[:max(0, len(old)-n)]
-	}
-	if text == old {
-		ts.Fatalf("%s did not change: %s", args[0], old)
-	}
-	ts.Setenv(args[0], text)
-}
-
-// cmdAllIn checks that each line of a file occurs in another one: all-in FILE FILE
-func cmdAllIn(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: all-in FILE FILE")
-	}
-	text, count := ts.ReadFile(args[1]), 0
-	for line := range strings.Lines(ts.ReadFile(args[0])) {
-		count++
-		if !strings.Contains(text, strings.TrimSpace(line)) {
-			ts.Fatalf("line %d of %s is not in %s: %s", count, args[0], args[1], line)
-		}
-	}
-	if count == 0 {
-		ts.Fatalf("%s is empty", args[0])
-	}
-	ts.Logf("all %d lines are there", count)
 }

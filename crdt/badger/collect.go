@@ -10,16 +10,23 @@ import (
 	"github.com/dgraph-io/badger"
 )
 
+// collectPasses: Badger ends a pass at the first log file in which a sample looks alive, and picks
+// the file at random: with one pass it may stop before a dozen dead files.
+const collectPasses = 8
+
 // Collect frees what the log and the tables hold for nothing, as far as Badger has written it to
-// tables. It waits for a large batch that is being appended.
+// tables. It waits for a large batch that is being appended. Other methods may run meanwhile.
 func (s *Store) Collect(ctx context.Context) error {
 	s.collect.Lock()
 	defer s.collect.Unlock()
 	if err := errors.Join(ctx.Err(), s.writable()); err != nil {
 		return fmt.Errorf("collect garbage: %w", err)
 	}
-	if err := s.ds.CollectGarbage(ctx); err != nil && !errors.Is(err, badger.ErrRejected) {
-		return fmt.Errorf("collect garbage: %w", err)
+	for range collectPasses {
+		err := errors.Join(ctx.Err(), s.ds.CollectGarbage(ctx))
+		if err != nil && !errors.Is(err, badger.ErrRejected) {
+			return fmt.Errorf("collect garbage: %w", err)
+		}
 	}
 	return nil
 }

@@ -67,6 +67,9 @@ func TestKillAtEachStepOfALargeBatch(t *testing.T) {
 
 // A child is killed from outside, at any moment of a batch of 30 MB.
 func TestKillInALargeBatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes more than 100 MB")
+	}
 	const keys, size = 60_000, 490
 	rnd := rand.New(rand.NewPCG(1, 2))
 	nothing, all := 0, 0

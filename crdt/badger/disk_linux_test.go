@@ -169,6 +169,9 @@ func TestCloseOnAFullDisk(t *testing.T) {
 
 // Documents are written over and over: what is dead must not keep the disk.
 func TestCollectionShrinksTheStore(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes more than 100 MB")
+	}
 	s := open(t, filepath.Join(t.TempDir(), "store"), Options{NoSync: true, Reserve: -1})
 	const live, rounds = 20, 100 // 1 MB live, 100 MB written
 	value := func(round, i int) []byte {
@@ -209,6 +212,32 @@ func TestCollectionShrinksTheStore(t *testing.T) {
 		if v, err := s.Get(t.Context(), fmt.Appendf(nil, "doc%02d", i)); err != nil || string(v) != string(value(rounds-1, i)) {
 			t.Errorf("document %d after a crash: %d bytes, %v", i, len(v), err)
 		}
+	}
+}
+
+// The records of large batches are dead as soon as these are in place.
+func TestCollectionAfterLargeBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes more than 100 MB")
+	}
+	s := open(t, filepath.Join(t.TempDir(), "store"), Options{NoSync: true, Reserve: -1})
+	var most int64
+	for range 16 { // one snapshot of 5 MB, written again and again: 160 MB of log
+		if err := s.Append(t.Context(), numbered(1, 5<<20)); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, size(t, s))
+	}
+	if err := s.Collect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	after := size(t, s)
+	t.Logf("5 MB live: at most %d MB, %d MB after collection", most>>20, after>>20)
+	if most < 120<<20 || after > 70<<20 {
+		t.Error("collection did not shrink the store (or there was nothing to shrink)")
+	}
+	if n := countNumbered(t, s, 5<<20); n != 1 {
+		t.Errorf("%d snapshots", n)
 	}
 }
 

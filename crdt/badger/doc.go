@@ -18,7 +18,7 @@
 //
 // Every value of an entry is below Badger's value threshold and so lives in the tables; a longer
 // one is split into pieces. The value log is then only the write-ahead log (and holds the records of
-// large batches while they are copied): collecting it drops whole files.
+// large batches while they are copied): collecting it drops files whose entries are all in tables.
 //
 // # Appending
 //

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// stageRecord is the size of a record of a stage. Like all values it is below Badger's threshold.
-	stageRecord = pieceSize
+	// stageRecord is the size of a record of a stage. It is over Badger's threshold: the value log
+	// carries it, the tables a pointer only. Through the tables a batch would take five times as long.
+	stageRecord = 1 << 20
 	// A transaction of a large batch; Badger's limits are 1.2 MB and 13,000 entries.
 	copyBytes = 1_000_000
 	copyOps   = 8000
@@ -75,7 +76,7 @@ func (s *Store) writeStage(ctx context.Context, stage uint64, writes []crdt.KeyW
 	p := packer{s: s}
 	record := make([]byte, 0, stageRecord)
 	end := func() error {
-		if err := errors.Join(ctx.Err(), s.room(copyBytes)); err != nil {
+		if err := errors.Join(ctx.Err(), s.room(stageRecord)); err != nil {
 			return err
 		}
 		o := op{key: stageKey(stage, n), value: record}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"io"
+	"path/filepath"
 	"testing"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -36,6 +37,33 @@ func checkStage(t *testing.T, stage []byte) {
 	}
 	if _, err := readStaged(r); err != io.EOF {
 		t.Fatalf("at the end: %v", err)
+	}
+}
+
+func TestPiecesGoWithTheirValue(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "store"), Options{})
+	for _, c := range []struct {
+		size, large int // of the value; of a value beside it that makes the batch large
+		pieces      int
+	}{{300_000, 0, 5}, {70_000, 0, 2}, {700_000, 0, 12}, {200_000, 600_000, 4 + 10}, {10, 600_000, 10}, {61_000, 10, 2}, {0, 0, 0}} {
+		image := s.dir
+		mustClose(t, s)
+		s = open(t, image, Options{}) // what has pieces is known after opening too
+		var b crdt.Batch
+		b.Put([]byte("k"), make([]byte, c.size))
+		b.Put([]byte("beside"), make([]byte, c.large))
+		if c.size == 0 {
+			b.Delete([]byte("k"))
+		}
+		if err := s.Append(t.Context(), &b); err != nil {
+			t.Fatal(err)
+		}
+		if n := countSpace(t, s, spacePiece); n != c.pieces {
+			t.Errorf("%+v: %d pieces", c, n)
+		}
+		if index := countSpace(t, s, spaceSplit); index != len(s.split) || (c.pieces == 0) != (index == 0) {
+			t.Errorf("%+v: %d keys in the index, %d in memory", c, index, len(s.split))
+		}
 	}
 }
 
@@ -75,7 +103,7 @@ func TestExpandMakesUpForOldPieces(t *testing.T) {
 }
 
 func FuzzReadStaged(f *testing.F) {
-	b := chainBatch(7)
+	b := chainBatch(0)
 	b.Delete([]byte("gone"))
 	var stage []byte
 	for _, w := range b.Writes {

@@ -262,7 +262,7 @@ func TestVerdictIsBadgers(t *testing.T) {
 	clean := chainStore(t, 60)
 	whole, torn := 0, 0
 	rapid.Check(t, func(r *rapid.T) {
-		if whole+torn >= 40 { // each check opens a Badger
+		if whole+torn >= 25 { // each check opens a Badger
 			return
 		}
 		dir := filepath.Join(t.TempDir(), fmt.Sprint(whole+torn))

@@ -91,9 +91,7 @@ type benchLink struct {
 }
 
 func newBenchLink(b *testing.B, actors int) *benchLink {
-	t := &testing.T{}
-	w := newWorld(t, 0, 2)
-	b.Cleanup(w.hosts[0].pages.Close)
+	w := newWorld(b, 0, 2)
 	id := w.shared(1, 1)
 	for i := 1; i < actors; i++ {
 		c := memChange{Actor: crdt.ActorID{byte(i)}, Seq: 1}

@@ -45,6 +45,7 @@ type docState struct {
 	acked     crdt.Vector // to be recorded
 	ackNext   time.Duration
 	ackQueued bool
+	retrying  bool // in retries
 
 	shown   DocStatus
 	showing bool // shown has been told

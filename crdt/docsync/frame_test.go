@@ -127,13 +127,54 @@ func TestFrameRoundTrip(t *testing.T) {
 
 // TestDecodeRefuses: what is not the one encoding of a frame within its limits is refused.
 func TestDecodeRefuses(t *testing.T) {
-	good, err := Encode(&Ping{ID: 1, Clock: 5})
+	if _, err := Decode(goodPing(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, cases := range []map[string][]byte{badForms(t), badFields(t)} {
+		for name, b := range cases {
+			var proto *ProtocolError
+			if f, err := Decode(b); !errors.As(err, &proto) || f != nil && reflect.ValueOf(f).IsNil() {
+				t.Errorf("%s: %v, %v", name, f, err)
+			}
+		}
+	}
+}
+
+func goodPing(t *testing.T) []byte {
+	t.Helper()
+	b, err := Encode(&Ping{ID: 1, Clock: 5})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Decode(good); err != nil {
-		t.Fatal(err)
+	return b
+}
+
+// badForms are not the one encoding of any frame.
+func badForms(t *testing.T) map[string][]byte {
+	return map[string][]byte{
+		"empty":               {},
+		"one byte":            {0x81},
+		"an empty array":      {0x80, 0},
+		"a map":               {0xa1, 0x01, 0x01},
+		"too few fields":      {0x82, TypePing, 0x01},
+		"too many fields":     {0x84, TypePing, 0x01, 0x05, 0x05},
+		"trailing bytes":      append(goodPing(t), 0),
+		"long integer":        {0x83, TypePing, 0x18, 0x01, 0x05},
+		"indefinite array":    {0x9f, TypePing, 0x01, 0x05, 0xff},
+		"a tag":               {0x83, TypePing, 0xc0, 0x01, 0x05},
+		"null":                {0x83, TypePing, 0xf6, 0x05},
+		"a float":             {0x83, TypePing, 0xf9, 0x3c, 0x00, 0x05},
+		"a negative id":       {0x83, TypePing, 0x20, 0x05},
+		"type as text":        {0x82, 0x61, 'x', 0x01},
+		"long type":           {0x83, 0x18, TypePing, 0x01, 0x05},
+		"long extension type": {0x82, 0x19, 0x00, 0x80, 0x01},
+		"short nonce":         {0x87, TypeHello, 0x01, 0x01, 0x00, 0x41, 0x00, 0x80, 0x60},
+		"bad UTF-8":           {0x83, TypeError, 0x61, 0xff, 0x60},
 	}
+}
+
+// badFields are well encoded and break a limit or an order.
+func badFields(t *testing.T) map[string][]byte {
 	two := func(f Frame) []byte { // encodes without the checks
 		body, err := wire.enc.Marshal(f)
 		if err != nil {
@@ -142,25 +183,7 @@ func TestDecodeRefuses(t *testing.T) {
 		return append([]byte{body[0] + 1, f.Type()}, body[1:]...)
 	}
 	entry := VectorEntry{Actor: crdt.ActorID{1}, Seq: 1}
-	cases := map[string][]byte{
-		"empty":                  {},
-		"one byte":               {0x81},
-		"an empty array":         {0x80, 0},
-		"a map":                  {0xa1, 0x01, 0x01},
-		"too few fields":         {0x82, TypePing, 0x01},
-		"too many fields":        {0x84, TypePing, 0x01, 0x05, 0x05},
-		"trailing bytes":         append(slices.Clone(good), 0),
-		"long integer":           {0x83, TypePing, 0x18, 0x01, 0x05},
-		"indefinite array":       {0x9f, TypePing, 0x01, 0x05, 0xff},
-		"a tag":                  {0x83, TypePing, 0xc0, 0x01, 0x05},
-		"null":                   {0x83, TypePing, 0xf6, 0x05},
-		"a float":                {0x83, TypePing, 0xf9, 0x3c, 0x00, 0x05},
-		"a negative id":          {0x83, TypePing, 0x20, 0x05},
-		"type as text":           {0x82, 0x61, 'x', 0x01},
-		"long type":              {0x83, 0x18, TypePing, 0x01, 0x05},
-		"long extension type":    {0x82, 0x19, 0x00, 0x80, 0x01},
-		"short nonce":            {0x87, TypeHello, 0x01, 0x01, 0x00, 0x41, 0x00, 0x80, 0x60},
-		"bad UTF-8":              {0x83, TypeError, 0x61, 0xff, 0x60},
+	return map[string][]byte{
 		"min above max":          two(&Hello{Min: 2, Max: 1}),
 		"protocol 0":             two(&Hello{}),
 		"features":               two(&Hello{Min: 1, Max: 1, Features: make([]string, MaxFeatures+1)}),
@@ -189,12 +212,6 @@ func TestDecodeRefuses(t *testing.T) {
 		"mark at 0":              two(&Changes{Page: []byte{1}, Marks: []Mark{{}}}),
 		"short signature":        two(&Proof{Seq: 1, Sig: []byte{1}}),
 		"long error text":        two(&Error{Text: strings.Repeat("x", MaxNote+1)}),
-	}
-	for name, b := range cases {
-		var proto *ProtocolError
-		if f, err := Decode(b); !errors.As(err, &proto) || f != nil && reflect.ValueOf(f).IsNil() {
-			t.Errorf("%s: %v, %v", name, f, err)
-		}
 	}
 }
 

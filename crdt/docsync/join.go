@@ -12,7 +12,15 @@ func (s *Session) onJoin(j Join) error {
 	s.touch(d)
 	s.joinIs(d, JoinAsking)
 	if ch := d.ch; ch != nil {
-		s.checkComplete(ch)
+		if ch.state != chanOpen || j.Inviter != s.cfg.Peer || len(j.Secret) == 0 {
+			s.checkComplete(ch)
+			return nil
+		}
+		// Only an open carries a secret, which may give a reader more than he has.
+		if err := s.closeChannel(ch, CodeDone); err != nil {
+			return err
+		}
+		s.want(d)
 		return nil
 	}
 	if s.greeted {

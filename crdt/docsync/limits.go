@@ -39,7 +39,7 @@ const (
 	liveInARow    = 4       // fresh pages sent before a bulk page gets its turn
 	handshakes    = 64      // channels being opened at once by this side
 	idleChannels  = 1024    // own channels above which an idle one is closed for a new one
-	maxRefusals   = 1000    // opens refused before the peer is taken for a guesser
+	maxRefusals   = 10000   // opens refused before the peer is taken for a guesser
 	maxDelayed    = 256     // refusals waiting for their moment
 	markedPage    = 16      // changes in a page above which it carries marks
 	maxReasks     = 3       // times a channel asks again for what a waiting change needs

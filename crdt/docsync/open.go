@@ -276,11 +276,15 @@ func (s *Session) onRefused(f *Refused) error {
 
 // retryLater opens a document again after a while.
 func (s *Session) retryLater(d *docState) {
+	if d.retrying {
+		return
+	}
+	d.retrying = true
 	s.retries = append(s.retries, moment{s.time.elapsed + retryBusy, d})
 }
 
 func (s *Session) retry(d *docState) {
-	d.broken = ""
+	d.broken, d.retrying = "", false
 	if d.refusal == CodeBusy {
 		d.refusal = ""
 	}

@@ -108,14 +108,8 @@ func (h *RepoHost) loadObjects(ctx context.Context, peer crdt.PeerID, w LoadObje
 			out.IDs, out.Objects = append(out.IDs, o.ID), append(out.Objects, o.Raw)
 		}
 	}
-	genesis := crdt.ObjectID(w.Doc)
-	if o, ok := access.Object(genesis); ok {
+	for _, o := range access.InOrder() {
 		add(o)
-	}
-	for _, o := range access.Objects() {
-		if o.ID != genesis {
-			add(o)
-		}
 	}
 	if out.Vector, err = h.repo.Vector(ctx, w.Doc); err != nil {
 		return out, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -13,7 +14,7 @@ import (
 // may write document doc of host A.
 type solo struct {
 	*side
-	t     *testing.T
+	t     testing.TB
 	w     *world
 	doc   crdt.DocID
 	nonce [16]byte
@@ -108,23 +109,37 @@ func (s *solo) actor() crdt.ActorID { return s.w.hosts[1].actorOf(s.doc) }
 // TestFaults: each fault of the other side ends the connection with its cause, counted, and with an
 // error frame; before the fault the same session worked.
 func TestFaults(t *testing.T) {
+	for _, c := range slices.Concat(handshakeFaults(), channelFaults(), limitFaults()) {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSolo(t)
+			c.do(s)
+			var proto *ProtocolError
+			if !errors.As(s.failed, &proto) || proto.Cause != c.cause {
+				t.Fatalf("failed with %v, want %s", s.failed, c.cause)
+			}
+			if s.sess.Counters()[c.cause] != 1 {
+				t.Errorf("counted %v", s.sess.Counters())
+			}
+			all := s.heard()
+			if f, ok := all[len(all)-1].(*Error); !ok || f.Code != CodeProtocol {
+				t.Errorf("the last frame is %#v, want an error", all[len(all)-1])
+			}
+			if got := s.sess.Step(s.w.now, Tick{}); got != nil {
+				t.Errorf("a failed session still acts: %v", got)
+			}
+		})
+	}
+}
+
+type fault struct {
+	name  string
+	cause Cause
+	do    func(s *solo)
+}
+
+func channelFaults() []fault {
 	big := &Objects{Chan: 1, Objects: [][]byte{bytes.Repeat([]byte{1}, 9), bytes.Repeat([]byte{2}, 9)}}
-	cases := []struct {
-		name  string
-		cause Cause
-		do    func(s *solo)
-	}{
-		{"frame before hello", CauseBeforeHello, func(s *solo) { s.say(&Ping{ID: 1}) }},
-		{"second hello", CauseSecondHello, func(s *solo) { s.say(s.hello(), s.hello()) }},
-		{"own nonce", CauseReplay, func(s *solo) { h := s.hello(); h.Nonce = s.sess.cfg.Nonce; s.say(h) }},
-		{"oversize", CauseOversize, func(s *solo) { s.raw(make([]byte, MaxFrame+1)) }},
-		{"not CBOR", CauseMalformed, func(s *solo) { s.say(s.hello()); s.raw([]byte("hello")) }},
-		{"unknown type", CauseUnknownType, func(s *solo) { s.say(s.hello()); s.raw([]byte{0x81, 17}) }},
-		{"low extension", CauseUnknownType, func(s *solo) { s.say(s.hello()); s.raw([]byte{0x81, 0x18, 100}) }},
-		{"unknown channel", CauseChannel, func(s *solo) { s.say(s.hello(), &Ack{Chan: 7}) }},
-		{"close of unknown channel", CauseChannel, func(s *solo) { s.say(s.hello(), &Close{Chan: 7, Code: CodeDone}) }},
-		{"opened out of the blue", CauseChannel, func(s *solo) { s.say(s.hello(), &Opened{Chan: 4}) }},
-		{"refused out of the blue", CauseChannel, func(s *solo) { s.say(s.hello(), &Refused{Chan: 4, Code: CodeBusy}) }},
+	return []fault{
 		{"opened own channel", CauseUnexpected, func(s *solo) { s.talk(); s.say(&Opened{Chan: 1}) }},
 		{"parity", CauseMalformed, func(s *solo) { s.say(s.hello(), s.open(2)) }},
 		{"channel used before", CauseReplay, func(s *solo) {
@@ -162,6 +177,19 @@ func TestFaults(t *testing.T) {
 		{"offer of what was not asked", CauseOffer, func(s *solo) {
 			s.say(s.hello(), &Offer{Doc: crdt.DocID{9}, Kind: "session", Objects: [][]byte{{1}}})
 		}},
+		{"forged proof", CauseObject, func(s *solo) {
+			s.talk()
+			s.say(&Proof{Chan: 1, Actor: s.actor(), Seq: 1, Sig: make([]byte, 64)})
+		}},
+		{"parts of a have out of order", CauseMalformed, func(s *solo) {
+			e := VectorEntry{Actor: crdt.ActorID{1}, Seq: 1}
+			s.say(s.hello(), s.open(1), &Access{Chan: 1}, &Have{Chan: 1, Vector: []VectorEntry{e}, More: true}, &Have{Chan: 1, Vector: []VectorEntry{e}})
+		}},
+	}
+}
+
+func limitFaults() []fault {
+	return []fault{
 		{"too many haves", CauseLimit, func(s *solo) {
 			s.talk()
 			for range maxHaves + 1 {
@@ -190,34 +218,22 @@ func TestFaults(t *testing.T) {
 				s.say(f)
 			}
 		}},
-		{"forged proof", CauseObject, func(s *solo) {
-			s.talk()
-			s.say(&Proof{Chan: 1, Actor: s.actor(), Seq: 1, Sig: make([]byte, 64)})
-		}},
-		{"parts of a have out of order", CauseMalformed, func(s *solo) {
-			e := VectorEntry{Actor: crdt.ActorID{1}, Seq: 1}
-			s.say(s.hello(), s.open(1), &Access{Chan: 1}, &Have{Chan: 1, Vector: []VectorEntry{e}, More: true}, &Have{Chan: 1, Vector: []VectorEntry{e}})
-		}},
 	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
-			s := newSolo(t)
-			c.do(s)
-			var proto *ProtocolError
-			if !errors.As(s.failed, &proto) || proto.Cause != c.cause {
-				t.Fatalf("failed with %v, want %s", s.failed, c.cause)
-			}
-			if s.sess.Counters()[c.cause] != 1 {
-				t.Errorf("counted %v", s.sess.Counters())
-			}
-			all := s.heard()
-			if f, ok := all[len(all)-1].(*Error); !ok || f.Code != CodeProtocol {
-				t.Errorf("the last frame is %#v, want an error", all[len(all)-1])
-			}
-			if got := s.sess.Step(s.w.now, Tick{}); got != nil {
-				t.Errorf("a failed session still acts: %v", got)
-			}
-		})
+}
+
+func handshakeFaults() []fault {
+	return []fault{
+		{"frame before hello", CauseBeforeHello, func(s *solo) { s.say(&Ping{ID: 1}) }},
+		{"second hello", CauseSecondHello, func(s *solo) { s.say(s.hello(), s.hello()) }},
+		{"own nonce", CauseReplay, func(s *solo) { h := s.hello(); h.Nonce = s.sess.cfg.Nonce; s.say(h) }},
+		{"oversize", CauseOversize, func(s *solo) { s.raw(make([]byte, MaxFrame+1)) }},
+		{"not CBOR", CauseMalformed, func(s *solo) { s.say(s.hello()); s.raw([]byte("hello")) }},
+		{"unknown type", CauseUnknownType, func(s *solo) { s.say(s.hello()); s.raw([]byte{0x81, 17}) }},
+		{"low extension", CauseUnknownType, func(s *solo) { s.say(s.hello()); s.raw([]byte{0x81, 0x18, 100}) }},
+		{"unknown channel", CauseChannel, func(s *solo) { s.say(s.hello(), &Ack{Chan: 7}) }},
+		{"close of unknown channel", CauseChannel, func(s *solo) { s.say(s.hello(), &Close{Chan: 7, Code: CodeDone}) }},
+		{"opened out of the blue", CauseChannel, func(s *solo) { s.say(s.hello(), &Opened{Chan: 4}) }},
+		{"refused out of the blue", CauseChannel, func(s *solo) { s.say(s.hello(), &Refused{Chan: 4, Code: CodeBusy}) }},
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // world is any number of peers and links in one goroutine: a seed decides what happens next.
 type world struct {
-	t     *testing.T
+	t     testing.TB
 	rng   *rand.Rand
 	now   time.Time
 	hosts []*memHost
@@ -45,13 +45,18 @@ type side struct {
 	pages   []crdt.DocID // of the pages sent, in order
 }
 
-func newWorld(t *testing.T, seed int64, peers int) *world {
+func newWorld(t testing.TB, seed int64, peers int) *world {
 	t.Helper()
 	pages, err := NewPages()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pages.Close)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("a world of seed %d failed", seed)
+		}
+	})
 	w := &world{t: t, rng: rand.New(rand.NewSource(seed)), now: time.UnixMilli(1_700_000_000_000), skew: map[crdt.PeerID]time.Duration{}}
 	for i := range peers {
 		id := byte('A' + i)

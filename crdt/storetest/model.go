@@ -33,7 +33,7 @@ func model(t *testing.T, h *handle) {
 						delete(want, key)
 						continue
 					}
-					n := rapid.SampledFrom([]int{0, 1, 7, 300, 500, 60_000, 60_001, 130_000}).Draw(r, "size")
+					n := rapid.SampledFrom([]int{0, 1, 1, 7, 7, 30, 30, 300, 300, 500, 500, 60_000, 60_001, 130_000}).Draw(r, "size")
 					value := strings.Repeat(rapid.SampledFrom([]string{"x", "y", "z"}).Draw(r, "fill"), n)
 					b.Put([]byte(key), []byte(value))
 					want[key] = value

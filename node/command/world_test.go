@@ -58,7 +58,7 @@ func newDeskAs(t *testing.T, seed int64, store crdt.Store) *desk {
 	}
 	t.Cleanup(func() { d.repo.Close() })
 	d.cfg = command.Config{
-		Documents: d.repo, Declarations: builtins.All(), Agents: d, Names: d, Peers: d, States: d, Clock: d.clock, Self: id.PeerID(),
+		Documents: d.repo, Declarations: builtins.Declarations(), Agents: d, Names: d, Peers: d, States: d, Clock: d.clock, Self: id.PeerID(),
 	}
 	d.runner = command.New(d.cfg)
 	return d
@@ -77,7 +77,7 @@ func (d *desk) newSession() {
 	d.t.Helper()
 	var err error
 	d.session, err = d.repo.Create(context.Background(), crdt.Session, func(tx *crdt.Tx) error {
-		rows, err := activation.RecordActive(activation.NewLog(), builtins.All(), tx.Now())
+		rows, err := activation.RecordActive(activation.NewLog(), builtins.Declarations(), tx.Now())
 		for _, e := range rows {
 			if _, err := tx.PutRow(activation.Store, e.Text); err != nil {
 				return err

@@ -46,6 +46,17 @@ package control
 //	agent.join              JoinParams → Joined
 //	agent.invite            AgentInviteParams → Invited
 //	agent.forget            AgentForgetParams → Forgotten
+//	secret.set              SecretSetParams → SecretInfo
+//	secret.list             SecretListParams → List[SecretInfo]
+//	secret.rm               SecretParams → SecretInfo
+//	tool.list               ToolListParams → List[Tool]
+//	tool.describe           ToolParams → Tool
+//	tool.call               ToolCallParams → ToolCalled
+//	context                 ContextParams → TurnContext
+//	routine.list            RoutineListParams → List[Routine]
+//	routine.add             RoutineAddParams → Routine
+//	routine.remove          RoutineParams → Routine
+//	routine.run             RoutineParams → Routine          fires once, now
 //
 // A reference to a document, a peer, a ticket or a request is its id, a unique prefix of it of at
 // least 8 characters, or its local name; one that fits several things is [CodeAmbiguous] with the
@@ -98,6 +109,20 @@ var (
 	AgentJoin          = Endpoint[JoinParams, Joined]{"agent.join"}
 	AgentInvite        = Endpoint[AgentInviteParams, Invited]{"agent.invite"}
 	AgentForget        = Endpoint[AgentForgetParams, Forgotten]{"agent.forget"}
+
+	SecretSet    = Endpoint[SecretSetParams, SecretInfo]{"secret.set"}
+	SecretList   = Endpoint[SecretListParams, List[SecretInfo]]{"secret.list"}
+	SecretRemove = Endpoint[SecretParams, SecretInfo]{"secret.rm"}
+
+	ToolList     = Endpoint[ToolListParams, List[Tool]]{"tool.list"}
+	ToolDescribe = Endpoint[ToolParams, Tool]{"tool.describe"}
+	ToolCall     = Endpoint[ToolCallParams, ToolCalled]{"tool.call"}
+	ShowContext  = Endpoint[ContextParams, TurnContext]{"context"}
+
+	RoutineList   = Endpoint[RoutineListParams, List[Routine]]{"routine.list"}
+	RoutineAdd    = Endpoint[RoutineAddParams, Routine]{"routine.add"}
+	RoutineRemove = Endpoint[RoutineParams, Routine]{"routine.remove"}
+	RoutineRun    = Endpoint[RoutineParams, Routine]{"routine.run"}
 )
 
 // Names lists every method of the API. A node serves all of them.
@@ -112,5 +137,8 @@ func Names() []string {
 		SessionDetach.name, SessionHost.name, SessionClose.name, SessionForget.name,
 		AgentNew.name, AgentList.name, AgentDetails.name, AgentSet.name, AgentShare.name, AgentTickets.name,
 		AgentTicketsRevoke.name, AgentJoin.name, AgentInvite.name, AgentForget.name,
+		SecretSet.name, SecretList.name, SecretRemove.name,
+		ToolList.name, ToolDescribe.name, ToolCall.name, ShowContext.name,
+		RoutineList.name, RoutineAdd.name, RoutineRemove.name, RoutineRun.name,
 	}
 }

@@ -100,9 +100,8 @@ func TestWrongRealClockWithoutTCP(t *testing.T) {
 		if err := from.Remember(contextOf(t), to.Self(), to.over("tcp")); err != nil {
 			t.Fatal(err)
 		}
-		s := from.await(t, to.Self(), "connection over TCP", connected)
-		if s.Transport != "tcp" || s.Cause != CauseClock {
-			t.Errorf("state %+v", s)
-		}
+		from.await(t, to.Self(), "connection over TCP, the clock named", func(s PeerState) bool {
+			return s.Connected && s.Transport == "tcp" && s.Cause == CauseClock
+		})
 	}
 }

@@ -35,7 +35,7 @@ func (n *Network) attempt(ctx context.Context, s *peerState) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if s.connected {
+	if err == nil || s.connected {
 		return
 	}
 	s.lastErr = err
@@ -46,9 +46,12 @@ func (n *Network) attempt(ctx context.Context, s *peerState) {
 
 // try dials and confirms; again says that QUIC failed in a way that TCP may not.
 func (n *Network) try(ctx context.Context, s *peerState) (err *DialError, again bool) {
+	n.mu.Lock()
+	ups := s.ups
+	n.mu.Unlock()
 	conn, err := n.dial(ctx, s)
 	if err == nil {
-		err = n.confirm(ctx, s, conn)
+		err = n.confirm(ctx, s, conn, ups)
 	}
 	if err == nil || ctx.Err() != nil {
 		return err, false
@@ -76,8 +79,12 @@ func (n *Network) dial(ctx context.Context, s *peerState) (network.Conn, *DialEr
 	clock := n.tracer.take(texts)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if clock != nil {
+	if clock != nil && s.transport != quicTransport {
 		s.avoidQUIC, s.note = true, clock
+		if s.connected { // it identified itself before we got here
+			s.lastErr = clock
+			s.touch()
+		}
 	}
 	switch {
 	case err == nil:
@@ -89,13 +96,14 @@ func (n *Network) dial(ctx context.Context, s *peerState) (network.Conn, *DialEr
 	return nil, explainDial(err)
 }
 
-// confirm waits until a dialled peer identified itself over any connection.
-func (n *Network) confirm(ctx context.Context, s *peerState, conn network.Conn) *DialError {
+// confirm waits until a dialled peer identified itself over any connection, even if that one is gone
+// by now; ups is how often it had done so before the dial.
+func (n *Network) confirm(ctx context.Context, s *peerState, conn network.Conn, ups int) *DialError {
 	ctx, cancel := context.WithTimeout(ctx, identifyTimeout)
 	defer cancel()
 	for {
 		n.mu.Lock()
-		changed, connected := s.changed, s.connected
+		changed, connected := s.changed, s.connected || s.ups != ups
 		n.mu.Unlock()
 		if connected {
 			return nil
@@ -129,7 +137,7 @@ func (n *Network) diedYoung(s *peerState, conn network.Conn) *DialError {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s.avoidQUIC = false
+	s.avoidQUIC = transportOf(addr) == quicTransport
 	if out.Cause == CauseClock {
 		s.note = out
 	}

@@ -48,6 +48,7 @@ type peerState struct {
 
 	identified map[string]bool // connections over which it identified itself
 	connected  bool
+	ups        int // how often it became connected
 	inbound    bool
 	transport  string
 	since      time.Time
@@ -129,6 +130,7 @@ func (n *Network) turnLocked(s *peerState) {
 	s.since = n.cfg.Clock.Now()
 	now := time.Now()
 	if s.connected {
+		s.ups++
 		s.upAt, s.nextDial = now, time.Time{}
 		if s.transport == quicTransport {
 			s.avoidQUIC, s.note = false, nil

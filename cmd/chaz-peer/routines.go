@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/chaz-peer/chaz-peer/node/control"
+)
+
+type routineCmds struct {
+	List   routineListCmd   `cmd:"" help:"The routines of this peer, its sessions and agents."`
+	Add    routineAddCmd    `cmd:"" help:"Add a routine of this peer or of a session."`
+	Remove routineRemoveCmd `cmd:"" help:"Remove a routine."`
+	Run    routineRunCmd    `cmd:"" help:"Fire a routine once, now."`
+}
+
+type routineListCmd struct{}
+
+// Run lists the routines.
+func (routineListCmd) Run(ctx context.Context, a *app) error {
+	return ask(ctx, a, control.RoutineList, control.RoutineListParams{}, func(p *page, all control.List[control.Routine]) {
+		if len(all) == 0 {
+			p.line(plain, "No routines.")
+			return
+		}
+		var rows []row
+		for _, r := range all {
+			rows = append(rows, p.routine(r))
+		}
+		p.table("", []string{"ROUTINE", "FOR", "WHEN", "NEXT", "STATE"}, rows)
+	})
+}
+
+func (p *page) routine(r control.Routine) row {
+	next := "-"
+	if r.Next != nil {
+		next = moment(*r.Next)
+	}
+	out := row{cells: []string{r.ID, r.Extension, string(r.Trigger), next, "good"}}
+	switch {
+	case r.Reason != "":
+		out.cells[4], out.style = r.Reason, dim
+	case !r.Enabled:
+		out.cells[4], out.style = "off", dim
+	case r.Failures > 0:
+		out.cells[4], out.style = fmt.Sprintf("failed %d times", r.Failures), warn
+	}
+	if r.LastError != "" {
+		out.below = append(out.below, "last error: "+r.LastError)
+	}
+	return out
+}
+
+type routineAddCmd struct {
+	Extension string   `arg:"" help:"The extension whose routine handler is called."`
+	Session   string   `placeholder:"S" help:"Keep it in this session (else on this peer alone)."`
+	ID        string   `name:"id" placeholder:"ID" help:"Its id (else one is made)."`
+	Name      string   `placeholder:"N" help:"A name for people."`
+	Cron      string   `xor:"when" required:"" placeholder:"EXPR" help:"Five or six cron fields, such as '0 9 * * MON-FRI'."`
+	TZ        string   `name:"tz" placeholder:"ZONE" help:"The IANA zone of the cron fields (else UTC)."`
+	Every     duration `xor:"when" required:"" placeholder:"D" help:"This long after each completion."`
+	At        string   `xor:"when" required:"" placeholder:"TIME" help:"Once, at an RFC 3339 time."`
+	Payload   string   `default:"null" placeholder:"JSON" help:"What the handler gets."`
+}
+
+// Run adds a routine.
+func (c *routineAddCmd) Run(ctx context.Context, a *app) error {
+	if !json.Valid([]byte(c.Payload)) {
+		return &exit{exitUsage, fmt.Errorf("--payload is not JSON: %.60s", c.Payload)}
+	}
+	q := control.RoutineAddParams{
+		ID: c.ID, Name: c.Name, Session: c.Session, Extension: c.Extension, Cron: c.Cron, TZ: c.TZ,
+		EverySecs: int64(time.Duration(c.Every) / time.Second), At: c.At, Payload: json.RawMessage(c.Payload),
+	}
+	return ask(ctx, a, control.RoutineAdd, q, showRoutine)
+}
+
+func showRoutine(p *page, r control.Routine) { p.line(plain, "%s", clean(r.ID)) }
+
+type routineArg struct {
+	Routine string `arg:"" help:"The routine, as listed."`
+}
+
+type routineRemoveCmd struct{ routineArg }
+
+// Run removes a routine.
+func (c *routineRemoveCmd) Run(ctx context.Context, a *app) error {
+	return ask(ctx, a, control.RoutineRemove, control.RoutineParams{Routine: c.Routine}, showRoutine)
+}
+
+type routineRunCmd struct{ routineArg }
+
+// Run fires a routine and says how it ended.
+func (c *routineRunCmd) Run(ctx context.Context, a *app) error {
+	return ask(ctx, a, control.RoutineRun, control.RoutineParams{Routine: c.Routine}, func(p *page, r control.Routine) {
+		p.line(good, "%s is done", clean(r.ID))
+	})
+}
