@@ -13,6 +13,7 @@ import (
 	"github.com/chaz-peer/chaz-peer/builtins/core"
 	"github.com/chaz-peer/chaz-peer/builtins/fs"
 	"github.com/chaz-peer/chaz-peer/builtins/pathnormalizer"
+	"github.com/chaz-peer/chaz-peer/builtins/schedule"
 	"github.com/chaz-peer/chaz-peer/builtins/securitywarnings"
 	"github.com/chaz-peer/chaz-peer/builtins/system"
 	"github.com/chaz-peer/chaz-peer/builtins/web"
@@ -37,7 +38,7 @@ func All(deps Deps) []extension.Extension {
 		system.New(),
 		web.New(deps.Search),
 		declared{memory()},
-		declared{schedule()},
+		schedule.New(),
 		declared{skills()},
 		agentschedule.New(),
 	}
@@ -69,13 +70,6 @@ func memory() extension.Declaration {
 	d.Requires = []extension.Request{{Kind: extension.CapToolRegistration}, {Kind: extension.CapCommandRegistration}}
 	d.Provides = []extension.Capability{extension.CapMemory, extension.CapContextTail}
 	d.Commands = []string{"memory"}
-	return d
-}
-
-func schedule() extension.Declaration {
-	d := declare("schedule")
-	d.Requires = []extension.Request{{Kind: extension.CapAgentStateAdmin}}
-	d.Commands = []string{"schedule"}
 	return d
 }
 

@@ -11,6 +11,17 @@ type accOracle struct {
 	objs []*Object
 }
 
+// newAccOracle takes each object once: one that is there twice, under one id, is one object.
+func newAccOracle(doc DocID, objs []*Object) accOracle {
+	o := accOracle{doc: doc}
+	for _, x := range objs {
+		if o.find(x.ID) == nil {
+			o.objs = append(o.objs, x)
+		}
+	}
+	return o
+}
+
 func (o accOracle) find(id ObjectID) *Object {
 	for _, x := range o.objs {
 		if x.ID == id && x.Doc == o.doc {

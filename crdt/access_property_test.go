@@ -57,7 +57,7 @@ func TestResolveMatchesTheRules(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, 14, accAllKinds...)
-		a, o := Resolve(w.doc, w.objs), accOracle{w.doc, w.objs}
+		a, o := Resolve(w.doc, w.objs), newAccOracle(w.doc, w.objs)
 		for _, p := range testPeers(accPeople) {
 			for _, now := range []int64{-1, 5, 15, 25} {
 				want := o.role(p, now)

@@ -19,13 +19,22 @@ func Canonical(v any) (string, error) {
 	if err := enc.Encode(v); err != nil {
 		return "", fmt.Errorf("write canonical JSON: %w", err)
 	}
-	// A second pass through maps sorts the keys of structs.
-	generic, err := decodeJSON(first.Bytes())
+	compact := bytes.TrimSuffix(first.Bytes(), []byte("\n"))
+	if sorted, ok := sortKeys(compact); ok {
+		return string(sorted), nil
+	}
+	return canonicalTwice(compact)
+}
+
+// canonicalTwice passes JSON through maps: that sorts keys, keeps one of repeated ones and writes
+// every string in the encoder's own way.
+func canonicalTwice(first []byte) (string, error) {
+	generic, err := decodeJSON(first)
 	if err != nil {
 		return "", fmt.Errorf("write canonical JSON: %w", err)
 	}
 	var out bytes.Buffer
-	enc = json.NewEncoder(&out)
+	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(generic); err != nil {
 		return "", fmt.Errorf("write canonical JSON: %w", err)

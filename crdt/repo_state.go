@@ -73,10 +73,16 @@ func (r *Repo) Rebuild(ctx context.Context, id DocID) (heads []ChangeHash, err e
 	return d.view.Heads(), nil
 }
 
-// SetAck notes the vector that another peer says it holds durably. Display and waiting only.
+// SetAck notes the vector that another peer says it holds durably; an empty one takes the note away.
+// Display and waiting only.
 func (r *Repo) SetAck(ctx context.Context, id DocID, peer PeerID, v Vector) error {
 	var b Batch
-	b.Put(docKey(keyAck, id, peer[:]...), encodeVector(v))
+	key := docKey(keyAck, id, peer[:]...)
+	if len(v) == 0 {
+		b.Delete(key)
+	} else {
+		b.Put(key, encodeVector(v))
+	}
 	return r.cfg.Store.Append(ctx, &b)
 }
 

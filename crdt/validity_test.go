@@ -13,7 +13,7 @@ func TestValidSetMatchesTheRule(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t, 14, accNoForks...)
-		a, o, changes := Resolve(w.doc, w.objs), accOracle{w.doc, w.objs}, w.changes()
+		a, o, changes := Resolve(w.doc, w.objs), newAccOracle(w.doc, w.objs), w.changes()
 		if !a.HasCuts() { // then C is taken at its word
 			changes = slices.DeleteFunc(changes, func(c ValidityChange) bool { _, ok := a.Actor(c.Actor); return !ok })
 		}

@@ -35,19 +35,17 @@ func (a *agentAdmin) Resolve(ctx context.Context, c extension.Call, ref string) 
 	if ref == "" {
 		ref = c.Agent.ID.String()
 	}
-	doc, err := docIndex{a.n, crdt.Agent, true}.Open(ctx, ref)
+	id, err := docIndex{a.n, crdt.Agent, true}.find(ctx, ref, func(e extension.Entry) bool {
+		return !a.limited || slices.Contains(a.names, e.Name)
+	})
 	if errors.Is(err, extension.ErrNotFound) {
 		return extension.Agent{}, none
 	}
 	if err != nil {
 		return extension.Agent{}, err
 	}
-	sum, _ := a.n.repo.Summary(doc.ID())
-	agent := extension.Agent{ID: doc.ID(), Name: a.n.docName(ctx, sum)}
-	if a.limited && !slices.Contains(a.names, agent.Name) {
-		return extension.Agent{}, none
-	}
-	return agent, nil
+	sum, _ := a.n.repo.Summary(id)
+	return extension.Agent{ID: id, Name: a.n.docName(ctx, sum)}, nil
 }
 
 // check refuses agents that Resolve would not have given out.
@@ -131,13 +129,14 @@ func (a *agentAdmin) RemoveSchedule(ctx context.Context, agent extension.Agent, 
 	there := false
 	err := docHandle{a.n, agent.ID}.Update(ctx, func(tx *crdt.Tx) error {
 		for key := range tx.Records(schedulesStore) {
-			if strings.HasPrefix(key, id+"/") {
-				if strings.TrimPrefix(key, id+"/") == scheduleExists {
-					there = true
-				}
-				if err := tx.Delete(schedulesStore, key); err != nil {
-					return err
-				}
+			if i := strings.LastIndexByte(key, '/'); i < 0 || key[:i] != id {
+				continue
+			}
+			if strings.HasSuffix(key, "/"+scheduleExists) {
+				there = true
+			}
+			if err := tx.Delete(schedulesStore, key); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/chaz-peer/chaz-peer/builtins/web"
 	"github.com/chaz-peer/chaz-peer/extension"
 )
 
@@ -33,11 +34,14 @@ type Config struct {
 	DefaultAgents []string
 	// Extensions are installed beside the built-ins.
 	Extensions []extension.Extension
+	Security   Security
 	// AgentAllow says which agents (display names) an extension may administer; an extension that is
 	// not named may administer all, an empty list is none.
 	AgentAllow map[string][]string
 	// Embedder turns texts into vectors for recall; nil: recall goes by words alone.
 	Embedder extension.Embedder
+	// Search lists the back ends of web_search, the first one first; empty: DuckDuckGo.
+	Search []web.Backend
 	// SkillDirs are folders with skill files, first one first.
 	SkillDirs []string
 	// LockWait is how long to wait for another process to let go of the store.

@@ -66,15 +66,26 @@ func (x docIndex) List(ctx context.Context) ([]extension.Entry, error) {
 
 // Open implements [extension.Index].
 func (x docIndex) Open(ctx context.Context, ref string) (extension.Document, error) {
-	list, err := x.List(ctx)
+	id, err := x.find(ctx, ref, func(extension.Entry) bool { return true })
 	if err != nil {
 		return nil, err
 	}
+	return docHandle{x.n, id}, nil
+}
+
+// find resolves a reference among the documents that ok lets be seen.
+func (x docIndex) find(ctx context.Context, ref string, ok func(extension.Entry) bool) (crdt.DocID, error) {
+	list, err := x.List(ctx)
+	if err != nil {
+		return crdt.DocID{}, err
+	}
 	var named, prefixed []crdt.DocID
 	for _, e := range list {
-		switch id := e.ID.String(); {
+		id := e.ID.String()
+		switch {
+		case !ok(e):
 		case id == ref:
-			return docHandle{x.n, e.ID}, nil
+			return e.ID, nil
 		case e.Name == ref && ref != "":
 			named = append(named, e.ID)
 		case len(ref) >= minPrefix && strings.HasPrefix(id, ref):
@@ -86,11 +97,11 @@ func (x docIndex) Open(ctx context.Context, ref string) (extension.Document, err
 	}
 	switch len(named) {
 	case 0:
-		return nil, fmt.Errorf("open %s %.60q: %w", x.kind, ref, extension.ErrNotFound)
+		return crdt.DocID{}, fmt.Errorf("open %s %.60q: %w", x.kind, ref, extension.ErrNotFound)
 	case 1:
-		return docHandle{x.n, named[0]}, nil
+		return named[0], nil
 	}
-	return nil, fmt.Errorf("open %s %.60q: %w", x.kind, ref, extension.ErrAmbiguous)
+	return crdt.DocID{}, fmt.Errorf("open %s %.60q: %w", x.kind, ref, extension.ErrAmbiguous)
 }
 
 // banks is the index of one kind of bank, with what can be done to them.

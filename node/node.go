@@ -4,17 +4,19 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
 
-	"github.com/chaz-peer/chaz-peer/builtins"
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/crdt/automerge"
 	"github.com/chaz-peer/chaz-peer/crdt/chunk"
 	"github.com/chaz-peer/chaz-peer/extension"
 	"github.com/chaz-peer/chaz-peer/extension/activation"
+	"github.com/chaz-peer/chaz-peer/extension/hub"
+	"github.com/chaz-peer/chaz-peer/node/pipeline"
+	"github.com/chaz-peer/chaz-peer/node/toolhost"
+	"github.com/chaz-peer/chaz-peer/routine"
 )
 
 // Node is one peer. Its API ([Node.Methods]) works from [Open] on; [Node.Run] adds the network.
@@ -25,7 +27,12 @@ type Node struct {
 	log   *slog.Logger
 	home  *home
 	repo  *crdt.Repo
-	decls []extension.Declaration
+	hub   *hub.Hub
+	decls []extension.Declaration // installed, in registration order
+
+	machine  *toolhost.Machine
+	pipeline *pipeline.Runner
+	routines *routine.Engine
 
 	docNames  *names // of sessions; agents and banks carry their name in the document
 	peerNames *names
@@ -72,15 +79,6 @@ func Open(ctx context.Context, cfg Config) (*Node, error) {
 
 // assemble builds everything above the store.
 func (n *Node) assemble(ctx context.Context) (err error) {
-	n.decls = builtins.Declarations()
-	for _, e := range n.cfg.Extensions {
-		n.decls = append(n.decls, e.Declaration())
-	}
-	for _, d := range n.decls {
-		if err := d.Validate(); err != nil {
-			return fmt.Errorf("open node: %w", err)
-		}
-	}
 	store := n.home.store
 	if n.pairs, err = openPairs(ctx, store); err != nil {
 		return err
@@ -111,6 +109,13 @@ func (n *Node) assemble(ctx context.Context) (err error) {
 	if n.joins, err = openJoins(ctx, store); err != nil {
 		return err
 	}
+	if err := n.openHub(ctx); err != nil {
+		return err
+	}
+	if err := n.openTools(); err != nil {
+		return err
+	}
+	n.openRoutines()
 	return n.firstAgents(ctx)
 }
 
@@ -137,13 +142,16 @@ func (n *Node) firstAgents(ctx context.Context) error {
 	return nil
 }
 
-// Close frees the documents, marks the stop as clean and lets go of the store. It must not run
+// Close ends the extensions, frees the documents, marks the stop as clean and lets go of the store. It must not run
 // beside another method, Run included. Closing twice is closing once.
 func (n *Node) Close() error {
 	var err error
 	n.close.Do(func() {
+		if n.hub != nil {
+			err = n.hub.Close(context.Background())
+		}
 		if n.repo != nil {
-			err = n.repo.Close()
+			err = errors.Join(err, n.repo.Close())
 		}
 		err = errors.Join(err, n.home.end(context.Background()))
 	})

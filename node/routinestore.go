@@ -230,7 +230,7 @@ func (s routineStore) Delete(ctx context.Context, key routine.Key) error {
 	}
 	err = s.n.repo.Update(ctx, id, func(tx *crdt.Tx) error {
 		for k := range tx.Records(store) {
-			if strings.HasPrefix(k, key.ID+"/") {
+			if i := strings.LastIndexByte(k, '/'); i >= 0 && k[:i] == key.ID {
 				if err := tx.Delete(store, k); err != nil {
 					return err
 				}

@@ -42,6 +42,8 @@ func (n *Node) Run(ctx context.Context, runtimeDir string, ready func(Ready)) er
 	on.group.Go(func() error { return n.home.store.Run(on.ctx) })
 	on.group.Go(func() error { return on.keep(on.ctx) })
 	on.group.Go(func() error { return on.follow(on.ctx) })
+	on.group.Go(func() error { return n.hub.Run(on.ctx) })
+	on.group.Go(func() error { return n.routines.Run(on.ctx) })
 	ready(Ready{PeerID: n.Self().String(), Addrs: on.net.Addrs()})
 
 	serveCtx, stopServe := context.WithCancel(ctx)
@@ -104,6 +106,7 @@ func (on *online) follow(ctx context.Context) error {
 			if sum, ok := on.n.repo.Summary(id); ok && seen[id] != sum.Access {
 				seen[id], moved = sum.Access, true
 			}
+			on.n.reloadRoutines(ctx, id)
 		}
 		if moved {
 			on.wantPartners()

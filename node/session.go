@@ -283,6 +283,9 @@ func (n *Node) sessionClose(ctx context.Context, p control.SessionParams) (contr
 	if err != nil {
 		return control.SessionSummary{}, err
 	}
+	if err := n.hub.SessionShutdown(ctx, id); err != nil {
+		n.log.Error("session_shutdown hooks failed", "session", id.Short(), "cause", err)
+	}
 	row.Closed = true
 	if err := n.catalog.Put(ctx, id.String(), row); err != nil {
 		return control.SessionSummary{}, err

@@ -24,7 +24,7 @@ func (n *Node) cmd(ctx context.Context, p control.CmdParams) (control.CmdResult,
 	}
 	r := command.New(command.Config{
 		Documents: n.repo, Declarations: n.decls, Agents: slashHost{n}, Names: slashHost{n}, Peers: slashHost{n},
-		States: slashHost{n}, Clock: n.clock, Self: n.Self(),
+		States: slashHost{n}, Live: slashHost{n}, Clock: n.clock, Self: n.Self(),
 	})
 	res := r.Run(ctx, command.Call{Session: id, Agent: command.Agent{ID: agent.id, Name: agent.name, Hosted: agent.hosted}, Line: p.Line})
 	if res.Kind == command.NotCommand {

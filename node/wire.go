@@ -52,5 +52,17 @@ func (n *Node) Methods() []control.Method {
 		control.Func(control.AgentJoin, n.join),
 		control.Func(control.AgentInvite, n.agentInvite),
 		control.Func(control.AgentForget, n.agentForget),
+
+		control.Func(control.SecretSet, n.secretSet),
+		control.Func(control.SecretList, n.secretList),
+		control.Func(control.SecretRemove, n.secretRemove),
+		control.Func(control.ToolList, n.toolList),
+		control.Func(control.ToolDescribe, n.toolDescribe),
+		control.Func(control.ToolCall, n.toolCall),
+		control.Func(control.ShowContext, n.turnContext),
+		control.Func(control.RoutineList, n.routineList),
+		control.Func(control.RoutineAdd, n.routineAdd),
+		control.Func(control.RoutineRemove, n.routineRemove),
+		control.Func(control.RoutineRun, n.routineRun),
 	}
 }

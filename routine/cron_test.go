@@ -50,6 +50,17 @@ func TestCronAccepts(t *testing.T) {
 	}
 }
 
+func TestSundayIsTheFirstDayAndTheLast(t *testing.T) {
+	for expr, want := range map[string]field{
+		"* * * * SAT-SUN": 1<<6 | 1, "* * * * 6-7": 1<<6 | 1, "* * * * SUN-MON": 1 | 1<<1, "* * * * 0-7": 1<<7 - 1,
+		"* * * * SUN": 1, "* * * * 7": 1, "* * * * 7/1": 1, "* * * * FRI-SUN/2": 1<<5 | 1,
+	} {
+		if got := must(parseCron(expr, "")).weekday; got != want {
+			t.Errorf("%q admits %b, want %b", expr, got, want)
+		}
+	}
+}
+
 func TestCronRefuses(t *testing.T) {
 	for _, c := range []struct{ expr, zone, why string }{
 		{"", "", "0 fields"},

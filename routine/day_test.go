@@ -34,7 +34,7 @@ func due(t *testing.T, trigger Trigger, created, from, to time.Time) []string {
 // again without cease, and each peer restarts.
 func TestDayOverTwoPeers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		begin := time.Now().Round(0).UTC()
+		begin := time.Now().UTC()
 		s := newRows(t)
 		skew := map[string]time.Duration{"left": 0, "right": 3 * time.Hour}
 		triggers := map[string]Trigger{

@@ -60,7 +60,7 @@ type Engine struct {
 	wake chan struct{} // capacity 1
 	stop chan struct{} // closed when Run's context ends
 
-	store sync.Mutex // held for each use of cfg.Store, taken before mu
+	store lock // held for each use of cfg.Store, taken before mu
 
 	mu        sync.Mutex
 	scopes    map[Scope]map[string]*entry
@@ -95,6 +95,7 @@ func New(cfg Config) *Engine {
 		cfg:    cfg,
 		wake:   make(chan struct{}, 1),
 		stop:   make(chan struct{}),
+		store:  make(lock, 1),
 		scopes: map[Scope]map[string]*entry{},
 		free:   cfg.MaxConcurrent,
 		unread: map[Scope]bool{},
@@ -213,7 +214,7 @@ func (e *Engine) poke() {
 
 // now reads the wall clock: without the monotonic part, and within the years that RFC 3339 has.
 func (e *Engine) now() time.Time {
-	now := e.cfg.Clock.Now().Round(0).UTC()
+	now := e.cfg.Clock.Now().UTC()
 	if first := time.Unix(0, 0).UTC(); now.Before(first) {
 		return first
 	}
@@ -222,6 +223,12 @@ func (e *Engine) now() time.Time {
 	}
 	return now
 }
+
+// lock is a mutex made of a channel: who waits for it while a store works lets fake time pass.
+type lock chan struct{}
+
+func (l lock) Lock()   { l <- struct{}{} }
+func (l lock) Unlock() { <-l }
 
 func later(a, b time.Time) time.Time {
 	if a.After(b) {

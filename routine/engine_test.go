@@ -229,7 +229,26 @@ func TestRunNow(t *testing.T) {
 		if err := p.RunNow(ctx, spent); err == nil || !strings.Contains(err.Error(), "retired") {
 			t.Errorf("a retired one: %v", err)
 		}
+		newer := add("newer", cronOf("0 12 * * *"), "ok", func(r *Routine) { _ = r.Trigger.UnmarshalJSON([]byte(`{"kind":"lunar"}`)) })
+		if err := p.RunNow(ctx, newer); err == nil || !strings.Contains(err.Error(), "unreadable") {
+			t.Errorf("an unreadable one: %v", err)
+		}
 		same(t, "fires", len(p.calls.fires()), 3)
+	})
+}
+
+// A run by hand that is refused at the instant of a tick does not swallow the tick.
+func TestRefusedRunNowDoesNotLoseATick(t *testing.T) {
+	world(t, func(t *testing.T, p *peer) {
+		key := p.rows.add(Global(), NewRoutine("r", cronOf("0 9 * * *"), "ok", nil))
+		p.start()
+		p.clock.jump(9*time.Hour + time.Second)
+		p.rows.fail["read"] = 1
+		if err := p.RunNow(t.Context(), key); !errors.Is(err, errDisk) {
+			t.Errorf("run: %v", err)
+		}
+		pass(time.Second)
+		same(t, "fires", len(p.calls.fires()), 1)
 	})
 }
 

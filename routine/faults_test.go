@@ -65,6 +65,7 @@ func TestReloadAtTheTickDoesNotLoseIt(t *testing.T) {
 		key := p.rows.add(Global(), NewRoutine("r", cronOf("0 9 * * *"), "ok", nil))
 		p.start()
 		p.clock.jump(9*time.Hour + time.Second) // it is due, the engine sleeps for minutes
+		p.rows.edit(key, func(f map[string]string) { f[FieldFailures] = "1" })
 		if err := p.Reload(t.Context(), Global()); err != nil {
 			t.Fatal(err)
 		}
@@ -90,6 +91,14 @@ func TestSlowHandlerDoesNotStopTheOthers(t *testing.T) {
 		pass(2 * time.Minute)
 		row, _ := p.rows.get(slow)
 		same(t, "the deadline is a failure", fmt.Sprint(row.Failures, " ", row.LastError), "1 the handler passed its deadline of 10m0s")
+		pass(time.Minute)
+		slows := 0
+		for _, f := range p.calls.fires() {
+			if f.load == `"slow"` {
+				slows++
+			}
+		}
+		same(t, "it was cancelled and fires again", slows, 2)
 	})
 }
 
@@ -253,12 +262,13 @@ func TestOutcomeThatCannotBeWritten(t *testing.T) {
 		pass(time.Minute)
 		info, _ := p.Get(once)
 		same(t, "listed with the reason", info.Inert, "its last outcome could not be written yet")
-		for range 10 {
+		for range 180 {
+			pass(time.Second)
 			if err := p.Reload(t.Context(), Global()); err != nil {
 				t.Fatal(err)
 			}
 		}
-		pass(3 * time.Minute) // after 30 s and another minute it fails again
+		// After 30 s and another minute it failed again.
 		if _, ok := p.rows.get(once); !ok {
 			t.Error("the row is gone too early")
 		}
@@ -341,6 +351,18 @@ func TestSyncedEditsCountAtOnce(t *testing.T) {
 			})
 		}
 	}
+}
+
+// A fire that somebody else did, or counted, moves an interval although nobody told the engine.
+func TestCompletionByAnotherMovesAnInterval(t *testing.T) {
+	world(t, func(t *testing.T, p *peer) {
+		key := p.rows.add(Session("s"), NewRoutine("r", every(10*time.Minute), "ok", nil))
+		p.start()
+		pass(6 * time.Minute)
+		p.rows.edit(key, func(f map[string]string) { f[FieldLastCompleted] = `"2000-01-01T00:05:00Z"` })
+		pass(10 * time.Minute)
+		same(t, "fires", p.calls.times(), "[00:15:00]")
+	})
 }
 
 // A row that was edited while its handler ran is not overwritten.

@@ -112,8 +112,11 @@ func (e *Engine) finish(ctx context.Context, f *fire, failure error) {
 	// What the end of the engine cut short is no failure: it fires again after the restart.
 	cutShort := failure != nil && (e.stopped || ctx.Err() != nil)
 	counts := !f.void && !cutShort
-	if f.result = failure; f.void {
+	switch f.result = failure; {
+	case f.void:
 		f.result = ErrVoid
+	case cutShort && e.stopped:
+		f.result = fmt.Errorf("%w: %w", ErrStopped, failure)
 	}
 	e.retire(f)
 	if counts {

@@ -151,7 +151,7 @@ const MaxError = 256
 // A failure is counted and its text kept, and the one that reaches MaxFailures switches the routine
 // off; a one-shot below it is tried again (see [Next]).
 func Settle(r Routine, failure error, at time.Time) Outcome {
-	o := Outcome{LastCompleted: at.Round(0).UTC(), Fires: r.Fires}
+	o := Outcome{LastCompleted: at.UTC(), Fires: r.Fires}
 	if failure == nil {
 		o.Fires = saturate(r.Fires)
 		o.Delete = r.Trigger.Kind() == KindOneShot

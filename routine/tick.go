@@ -32,12 +32,17 @@ func (c *cron) match(wall int64) (int64, bool) {
 	t := time.Unix(wall+1, 0).UTC()
 	second := t.Hour()*3600 + t.Minute()*60 + t.Second()
 	t = t.Add(-time.Duration(second) * time.Second)
-	for range maxSearch {
+	for last := t.AddDate(0, 0, maxSearch); t.Before(last); {
 		year, month, day := t.Date()
 		if year > maxYear {
 			return 0, false
 		}
-		if c.month.has(int(month)) && c.matchesDay(day, t.Weekday()) {
+		if !c.month.has(int(month)) {
+			second = 0
+			t = t.AddDate(0, 1, 1-day)
+			continue
+		}
+		if c.matchesDay(day, t.Weekday()) {
 			if s := c.inDay(second); s >= 0 {
 				return t.Unix() + int64(s), true
 			}

@@ -68,7 +68,7 @@ func Every(delay time.Duration) (Trigger, error) {
 
 // Once returns a trigger that fires at one instant; in the past, as soon as it is seen.
 func Once(at time.Time) (Trigger, error) {
-	at = at.Round(0).UTC()
+	at = at.UTC()
 	if y := at.Year(); y < 1 || y > maxYear {
 		return Trigger{}, fmt.Errorf("make one-shot trigger: the year is %d, not from 1 to %d", y, maxYear)
 	}

@@ -286,7 +286,8 @@ func TestRunReturnsWhenAllHandlersAreGone(t *testing.T) {
 		synctest.Wait()
 		same(t, "under way", len(p.calls.fires()), 3)
 		p.halt()
-		same(t, "ended", ended.Load(), 3)
+		// The one by hand may have got the place just before the engine knew that it stops.
+		same(t, "ended", int(ended.Load()), len(p.calls.fires()))
 		if err := <-hand; !errors.Is(err, ErrStopped) {
 			t.Errorf("run by hand: %v", err)
 		}
@@ -298,6 +299,43 @@ func TestRunReturnsWhenAllHandlersAreGone(t *testing.T) {
 		for _, r := range rows {
 			same(t, r.ID+": failures", r.Failures, 0)
 		}
+	})
+}
+
+// A run by hand that waits for a place ends with the engine, also if no place becomes free.
+func TestRunNowThatWaitsForAPlaceEndsWithTheEngine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, "here", newRows(t), func(c *Config) { c.MaxConcurrent = 1 })
+		free := make(chan struct{})
+		p.calls.on("deaf", func(context.Context) error { <-free; return nil })
+		p.rows.add(Global(), NewRoutine("deaf", onceIn(time.Minute), "deaf", nil))
+		by := p.rows.add(Global(), NewRoutine("by hand", cronOf("0 0 1 1 *"), "ok", nil))
+		p.start()
+		pass(time.Minute)
+		hand := make(chan error, 1)
+		go func() { hand <- p.RunNow(context.Background(), by) }()
+		synctest.Wait()
+		p.cancel()
+		synctest.Wait()
+		select {
+		case err := <-hand:
+			if !errors.Is(err, ErrStopped) {
+				t.Errorf("run by hand: %v", err)
+			}
+		default:
+			t.Error("the run by hand still waits")
+		}
+		close(free)
+		if err := <-p.ended; err != nil {
+			t.Errorf("run: %v", err)
+		}
+		if _, ok := p.rows.get(Key{Global(), "deaf"}); ok {
+			t.Error("a success at the end is not written")
+		}
+		if err := p.RunNow(context.Background(), by); !errors.Is(err, ErrStopped) {
+			t.Errorf("afterwards: %v", err)
+		}
+		same(t, "fires", len(p.calls.fires()), 1)
 	})
 }
 

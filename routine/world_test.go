@@ -169,7 +169,7 @@ type handlers struct {
 
 func (h *handlers) Dispatch(ctx context.Context, ext string, scope Scope, payload json.RawMessage) error {
 	h.mu.Lock()
-	h.log = append(h.log, fired{h.peer, scope, ext, string(payload), h.clock.Now().Round(0).UTC()})
+	h.log = append(h.log, fired{h.peer, scope, ext, string(payload), h.clock.Now().UTC()})
 	do, ok := h.do[ext]
 	h.mu.Unlock()
 	if !ok {

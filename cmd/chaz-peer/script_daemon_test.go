@@ -228,15 +228,28 @@ func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Logf("killed after %d acknowledged writes", len(ids))
 }
 
-// cmdPosts writes entries one by one: posts HOME SESSION TEXT COUNT
+// cmdPosts writes entries one by one, each in a commit of its own: to the daemon of the home if it
+// runs, else with a command for each: posts NAME SESSION TEXT COUNT
 func cmdPosts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
-		ts.Fatalf("usage: posts HOME SESSION TEXT COUNT")
+		ts.Fatalf("usage: posts NAME SESSION TEXT COUNT")
 	}
 	count, err := strconv.Atoi(args[3])
 	ts.Check(err)
+	post := func(text string) error {
+		return ts.Exec("chaz-peer", "--home", args[0], "session", "post", args[1], text)
+	}
+	if d := worldOf(ts).daemons[args[0]]; d != nil {
+		c, err := control.Dial(d.home)
+		ts.Check(err)
+		defer c.Close()
+		post = func(text string) error {
+			_, err := control.Call(context.Background(), c, control.SessionPost, control.SessionPostParams{Session: args[1], Content: text})
+			return err
+		}
+	}
 	for i := range count {
-		ts.Check(ts.Exec("chaz-peer", "--home", args[0], "session", "post", args[1], fmt.Sprintf("%s %d", args[2], i+1)))
+		ts.Check(post(fmt.Sprintf("%s %d", args[2], i+1)))
 	}
 }
 

@@ -163,10 +163,14 @@ type Consider struct {
 	Objects [][]byte
 }
 
-// RecordAck notes the vector that the other peer holds durably; no result.
+// RecordAck notes the vector that the other peer holds durably, empty where it does not have the
+// document or no longer gives it; no result.
 type RecordAck struct {
 	Task
 	Vector crdt.Vector // not to be changed
+	// Equal, if set, stands for the vector that is here, provided that it has this digest: the other
+	// peer announced it.
+	Equal *[32]byte
 }
 
 // LoadProof reads the signature of the change at a place; result [ProofLoaded].

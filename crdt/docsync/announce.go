@@ -68,6 +68,9 @@ func (s *Session) onAnnounce(f *Announce) error {
 		if d.refusal != CodeBusy {
 			d.refusal = ""
 		}
+		if d.held && said == d.digests() {
+			s.standsEqual(d)
+		}
 		if !d.held || (said != d.digests() && (s.smaller || !d.announced)) {
 			s.want(d)
 		}
@@ -88,6 +91,7 @@ func (s *Session) onUnknown(f *Unknown) error {
 			continue
 		}
 		d.unknownThere, d.heard = true, nil
+		s.lacksIt(d)
 		s.touch(d)
 		if d.held && d.info.Named && !d.offered {
 			d.offered = true

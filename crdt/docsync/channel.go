@@ -158,6 +158,7 @@ func (s *Session) onClose(f *Close) error {
 	switch f.Code {
 	case CodeNotServed:
 		d.refusal = CodeNotServed
+		s.lacksIt(d)
 		if d.join != nil {
 			s.joinIs(d, JoinNotServed)
 		}

@@ -43,6 +43,7 @@ type docState struct {
 	broken  string                   // what failed on this side
 
 	acked     crdt.Vector // to be recorded
+	equal     [32]byte    // digest of the vector last recorded as announced by the other side
 	ackNext   time.Duration
 	ackQueued bool
 	retrying  bool // in retries
@@ -145,6 +146,7 @@ func (s *Session) reconsider(d *docState) {
 		s.want(d)
 	case !reader:
 	case d.heard != nil:
+		s.standsEqual(d)
 		if !d.announced || d.said != now {
 			s.announce(d)
 		}

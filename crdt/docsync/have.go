@@ -209,6 +209,23 @@ func (s *Session) ackMoved(ch *channel) {
 	s.ackNotes = append(s.ackNotes, moment{d.ackNext, d})
 }
 
+// standsEqual records that the other side announced the vector that is here: without an exchange
+// there will be no ack.
+func (s *Session) standsEqual(d *docState) {
+	if v := d.info.Vector; d.equal != v {
+		d.equal = v
+		s.emit(RecordAck{Task: Task{Doc: d.id}, Equal: &v})
+	}
+}
+
+// lacksIt records that the other side does not have the document, or no longer gives it.
+func (s *Session) lacksIt(d *docState) {
+	d.acked, d.equal = nil, [32]byte{}
+	if d.held {
+		s.recordAck(d)
+	}
+}
+
 func (s *Session) recordAck(d *docState) {
 	d.ackNext = s.time.elapsed + ackRecord
 	s.emit(RecordAck{Task: Task{Doc: d.id}, Vector: d.acked.Clone()})

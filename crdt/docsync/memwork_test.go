@@ -53,7 +53,11 @@ func (h *memHost) Do(_ context.Context, peer crdt.PeerID, w Work) (Result, error
 		if h.acks[id] == nil {
 			h.acks[id] = map[crdt.PeerID]crdt.Vector{}
 		}
-		h.acks[id][peer] = w.Vector
+		if w.Equal == nil {
+			h.acks[id][peer] = w.Vector
+		} else if d.vector.Digest() == *w.Equal {
+			h.acks[id][peer] = d.vector.Clone()
+		}
 		return nil, nil
 	case LoadProof:
 		return d.proof(w), nil

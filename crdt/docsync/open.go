@@ -265,6 +265,9 @@ func (s *Session) onRefused(f *Refused) error {
 		s.joinIs(d, JoinPending)
 	case CodeBusy:
 		s.retryLater(d)
+	case CodeNotServed:
+		s.lacksIt(d)
+		s.joinIs(d, JoinNotServed)
 	default:
 		s.joinIs(d, JoinNotServed)
 	}

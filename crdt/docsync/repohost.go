@@ -93,17 +93,33 @@ func (h *RepoHost) Do(ctx context.Context, peer crdt.PeerID, w Work) (Result, er
 	case Consider:
 		return h.consider(ctx, peer, w)
 	case RecordAck:
-		err := h.repo.SetAck(ctx, w.Doc, peer, w.Vector)
-		if err == nil {
-			h.policy.Notice(peer, AckRecorded{w.Doc})
-		}
-		return nil, err
+		return nil, h.recordAck(ctx, peer, w)
 	case LoadProof:
 		return h.loadProof(ctx, w)
 	case Accuse:
 		return h.accuse(ctx, w)
 	}
 	return nil, fmt.Errorf("do work of a sync session: %T is unknown", w)
+}
+
+func (h *RepoHost) recordAck(ctx context.Context, peer crdt.PeerID, w RecordAck) error {
+	v := w.Vector
+	if w.Equal != nil {
+		// Most documents of a new connection stand where they stood: that takes no write, and does
+		// not bring them into memory.
+		acks, err := h.repo.Acks(ctx, w.Doc)
+		if have, ok := acks[peer]; err != nil || ok && have.Digest() == *w.Equal {
+			return err
+		}
+		if v, err = h.repo.Vector(ctx, w.Doc); err != nil || v.Digest() != *w.Equal {
+			return err // it has moved on, which brings an exchange
+		}
+	}
+	if err := h.repo.SetAck(ctx, w.Doc, peer, v); err != nil {
+		return err
+	}
+	h.policy.Notice(peer, AckRecorded{w.Doc})
+	return nil
 }
 
 func (h *RepoHost) load(ctx context.Context, peer crdt.PeerID, id crdt.DocID) (Loaded, error) {

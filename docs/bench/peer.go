@@ -26,11 +26,20 @@ const extensions = 30
 
 func nameOf(turn int) string { return fmt.Sprintf("ext%d", turn%extensions) }
 
+// refs are what the names stand for; a program has them ready.
+func refs() (out [extensions]extension.Ref) {
+	for i := range out {
+		out[i] = extension.BuiltinRef(nameOf(i), "1.0.0")
+	}
+	return out
+}
+
 // peer is a repo on a disk.
 type peer struct {
 	id    *crdt.Identity
 	store *badger.Store
 	repo  *crdt.Repo
+	refs  [extensions]extension.Ref
 	turn  int // events written
 }
 
@@ -40,7 +49,7 @@ func openPeer(ctx context.Context, dir string, id *crdt.Identity, sync bool) (*p
 	if err != nil {
 		return nil, err
 	}
-	p := &peer{id: id, store: store}
+	p := &peer{id: id, store: store, refs: refs()}
 	p.repo, err = crdt.NewRepo(ctx, crdt.Config{
 		Store: store, Identity: id, Clock: crdt.SystemClock{}, Codec: chunk.New(), Core: automerge.New(), Rand: rand.Reader,
 		Indexes: []crdt.IndexSpec{crdt.EntryIndex(), activation.Index()}, MemoryBudget: 1 << 30,
@@ -55,7 +64,7 @@ func (p *peer) close() error { return errors.Join(p.repo.Close(), p.store.Close(
 
 // write switches the next name, in one change, and returns the row.
 func (p *peer) write(ctx context.Context, doc crdt.DocID) (row crdt.RowID, name string, err error) {
-	kind, name := activation.Activated, nameOf(p.turn)
+	kind, name, ref := activation.Activated, nameOf(p.turn), p.refs[p.turn%extensions]
 	if p.turn/extensions%2 == 1 {
 		kind = activation.Deactivated
 	}
@@ -65,7 +74,7 @@ func (p *peer) write(ctx context.Context, doc crdt.DocID) (row crdt.RowID, name 
 		if err != nil {
 			return err
 		}
-		events, err := log.Next(tx.Now(), kind, name, extension.BuiltinRef(name, "1.0.0"))
+		events, err := log.Next(tx.Now(), kind, name, ref)
 		if err != nil {
 			return err
 		}
@@ -77,6 +86,28 @@ func (p *peer) write(ctx context.Context, doc crdt.DocID) (row crdt.RowID, name 
 		return nil
 	})
 	return row, name, err
+}
+
+// say adds an entry to the conversation, in one change.
+func (p *peer) say(ctx context.Context, doc crdt.DocID, text string) error {
+	return p.repo.Update(ctx, doc, func(tx *crdt.Tx) error {
+		_, err := crdt.AddEntry(tx, crdt.Entry{Sender: "user", Content: text})
+		return err
+	})
+}
+
+// chunkBytes sums the chunks that a peer with the vector have lacks.
+func (p *peer) chunkBytes(ctx context.Context, doc crdt.DocID, have crdt.Vector) (total int, err error) {
+	for more := true; more; {
+		var page []crdt.SignedChange
+		if page, have, more, err = p.repo.Page(ctx, doc, have, nil, 1<<20); err != nil {
+			return 0, err
+		}
+		for _, c := range page {
+			total += len(c.Raw)
+		}
+	}
+	return total, nil
 }
 
 func logOf(v *crdt.View) (*activation.Log, error) {

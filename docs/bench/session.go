@@ -22,7 +22,6 @@ type session struct {
 	a          *peer
 	b          *crdt.Identity
 	rawA, rawB *raw
-	chunk      int // bytes of the chunk of one event
 }
 
 // raw is a store that takes single synced puts.
@@ -130,7 +129,6 @@ func newSession(ctx context.Context, o *options, n int) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.chunk = len(c.Raw)
 	s.rawA.value = append(append([]byte{64}, c.Sig...), c.Raw...)
 	s.rawB.value = s.rawA.value
 	return s, nil

@@ -63,7 +63,7 @@ type States interface {
 	RefState(ref extension.Ref) (State, string)
 }
 
-// Config is what a [Runner] works with; every field is required.
+// Config is what a [Runner] works with; every field but Live is required.
 type Config struct {
 	Documents Documents
 	// Declarations are the extensions compiled into this peer, in registration order.
@@ -72,6 +72,7 @@ type Config struct {
 	Names        Names
 	Peers        Peers
 	States       States
+	Live         Live // nil: no extension runs
 	Clock        crdt.Clock
 	Self         crdt.PeerID
 }
@@ -142,7 +143,7 @@ func (r *Runner) Run(ctx context.Context, c Call) Result {
 			}
 		}
 	}
-	return r.contributed(ctx, c, word)
+	return r.contributed(ctx, c, word, rest)
 }
 
 // normalize trims the right end and turns the other sigil into a slash; false for a plain message.
@@ -161,30 +162,6 @@ func cutWord(s string) (word, rest string) {
 		return s, ""
 	}
 	return s[:i], strings.TrimLeftFunc(s[i:], unicode.IsSpace)
-}
-
-// contributed answers a word that is no command of the host.
-func (r *Runner) contributed(ctx context.Context, c Call, word string) Result {
-	for _, d := range r.cfg.Declarations {
-		for _, name := range d.Commands {
-			if name != word {
-				continue
-			}
-			active := false
-			err := r.viewSession(ctx, c.Session, func(_ crdt.SessionView, log *activation.Log) error {
-				active = log.Active(d.Name)
-				return nil
-			})
-			switch {
-			case err != nil:
-				return errorf("%v", err)
-			case !active:
-				return errorf("/%s is provided by the '%s' extension, which is not active on this session. Use `/extensions add %s` to enable it.", word, d.Name, d.Name)
-			}
-			return errorf("/%s is provided by the '%s' extension, which is active on this session, but version %s of chaz-peer can't run it yet", word, d.Name, extension.HostVersion)
-		}
-	}
-	return errorf("unknown command /%s: `/help` lists the commands", clean(word, 40))
 }
 
 var errNotSession = errors.New("this is not a session document")

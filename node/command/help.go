@@ -50,11 +50,7 @@ func (r *Runner) help(_ context.Context, _ Call, rest string) Result {
 	for _, v := range verbs() {
 		forms = append(forms, v.forms...)
 	}
-	for _, d := range r.cfg.Declarations {
-		for _, word := range d.Commands {
-			forms = append(forms, form{"/" + word, "of the extension " + d.Name + "; this version can't run it yet"})
-		}
-	}
+	forms = append(forms, r.commandForms()...)
 	return Result{Text, "Commands:\n" + columns(forms)}
 }
 

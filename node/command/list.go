@@ -20,6 +20,7 @@ type listed struct {
 	agentOff bool // the agent opted out
 	state    State
 	reason   string
+	part     bool // only the session's or agent's instance is in trouble
 }
 
 func (r *Runner) list(ctx context.Context, c Call) Result {
@@ -34,6 +35,9 @@ func (r *Runner) list(ctx context.Context, c Call) Result {
 	})
 	if err != nil {
 		return errorf("list extensions: %v", err)
+	}
+	for i := range rows {
+		r.trouble(&rows[i], c)
 	}
 	if len(rows) == 0 {
 		return textf("No extensions are registered on this peer, and the session names none.")
@@ -74,7 +78,7 @@ func (r *Runner) rows(log *activation.Log, off map[string]bool) []listed {
 }
 
 func (l listed) String() string {
-	live := l.state == StateBuiltin || l.state == StateTrusted
+	live := l.state == StateBuiltin || l.state == StateTrusted || l.part
 	marker, suffix := "✗", ""
 	switch {
 	case l.session && l.agentOff:

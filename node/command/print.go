@@ -83,3 +83,13 @@ func (r *Runner) signer(id crdt.PeerID) string {
 	}
 	return fmt.Sprintf("%s (its clock is %s ahead)", who, span(uint64(ms)))
 }
+
+// cleanText takes control characters out of a text of several lines.
+func cleanText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf) {
+			return -1
+		}
+		return r
+	}, strings.TrimRight(s, "\n"))
+}

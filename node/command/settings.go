@@ -54,6 +54,9 @@ func (r *Runner) set(ctx context.Context, c Call, name, key, text string) Result
 	if err != nil {
 		return errorf("set %s of %s: %v", clean(key, 64), clean(name, extension.MaxName), err)
 	}
+	if err := r.checkSetting(name, key, []byte(value)); err != nil {
+		return errorf("set %s of %s: %v", clean(key, 64), clean(name, extension.MaxName), err)
+	}
 	return r.changeSetting(ctx, c, name, key, func(tx *crdt.Tx, field string) (Result, error) {
 		return textf("Set %s of %s to %s.", clean(key, 200), name, value), tx.Set(crdt.SettingsStore, field, json.RawMessage(value))
 	})

@@ -60,6 +60,7 @@ func newDeskAs(t *testing.T, seed int64, store crdt.Store) *desk {
 	d.cfg = command.Config{
 		Documents: d.repo, Declarations: builtins.Declarations(), Agents: d, Names: d, Peers: d, States: d, Clock: d.clock, Self: id.PeerID(),
 	}
+	d.cfg.Live = newStage(d, "")
 	d.runner = command.New(d.cfg)
 	return d
 }

@@ -3,6 +3,7 @@ package p2p
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"github.com/libp2p/go-libp2p"
@@ -81,7 +82,8 @@ func listen(h host.Host, cfg Config) error {
 }
 
 func explainListen(addr string, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
+	// The swarm keeps of its transports' errors only the text.
+	if errors.Is(err, syscall.EADDRINUSE) || strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
 		return fmt.Errorf("listen on %s: the port is in use by another program; choose another port or 0", addr)
 	}
 	return fmt.Errorf("listen on %s: %w", addr, err)
