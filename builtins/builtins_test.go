@@ -2,16 +2,20 @@ package builtins_test
 
 import (
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
 	"golang.org/x/mod/semver"
 
 	"github.com/chaz-peer/chaz-peer/builtins"
+	"github.com/chaz-peer/chaz-peer/builtins/web"
+	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
 )
 
-func TestAll(t *testing.T) {
+func TestDeclarations(t *testing.T) {
 	want := `
 core global tool requires= provides=status_segment commands=
 path_normalizer global tool_call requires= provides= commands=
@@ -49,6 +53,50 @@ agent_schedule global  requires= provides= commands=
 	}
 	if !semver.IsValid("v" + extension.HostVersion) {
 		t.Error("the program's version is not a semantic version")
+	}
+}
+
+// admin administers no agents; an instance is built with it and never uses it.
+type admin struct{ extension.AgentAdmin }
+
+// The lists of taken names are what the extensions bring, and each is brought once.
+func TestNames(t *testing.T) {
+	ctx := extension.GlobalContext{Peer: &extension.Peer{Clock: crdt.NewManualClock(0), Admin: admin{}}}
+	var tools, commands []string
+	for _, x := range builtins.All(builtins.Deps{}) {
+		i, err := x.Instantiate(t.Context(), ctx)
+		if err != nil {
+			t.Errorf("%s: %v", x.Declaration().Name, err)
+			continue
+		}
+		for _, tool := range i.Tools {
+			tools = append(tools, tool.Name)
+		}
+		for _, c := range i.Commands {
+			commands = append(commands, c.Name)
+		}
+	}
+	if !slices.Equal(tools, builtins.ToolNames()) {
+		t.Errorf("tools:\n%v\n%v", tools, builtins.ToolNames())
+	}
+	if !slices.Equal(commands, builtins.CommandNames()) {
+		t.Errorf("commands:\n%v\n%v", commands, builtins.CommandNames())
+	}
+}
+
+// All makes new extensions each time, with the declarations of Declarations.
+func TestAllAgain(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	a := builtins.All(builtins.Deps{Log: log, Search: []web.Backend{{Kind: web.SearXNG, APIBase: "http://127.0.0.1:1"}}})
+	for i, d := range builtins.Declarations() {
+		if got := a[i].Declaration(); got.Name != d.Name || !got.Ref.Equal(d.Ref) {
+			t.Errorf("%s at the place of %s", got.Name, d.Name)
+		}
+	}
+	list := builtins.ToolNames()
+	list[0] = "changed"
+	if builtins.ToolNames()[0] != "shell" {
+		t.Error("a caller can change the list of names")
 	}
 }
 

@@ -120,6 +120,20 @@ func (a *Access) placeActors() {
 	}
 }
 
+// powerless reports whether an object declares an actor by a right that does not let it write, and
+// which actor. Nothing that is added later changes that.
+func (a *Access) powerless(o *Object) (ActorID, bool) {
+	d, ok := o.Body.(*ActorDecl)
+	if !ok {
+		return ActorID{}, false
+	}
+	n := a.right(d.Grant, o.Signer)
+	if n == nil || n.subject != o.Signer || !n.holdsRole() || n.role >= Write {
+		return ActorID{}, false
+	}
+	return NewActorID(a.doc, o.Signer, d.Grant, d.Epoch), true
+}
+
 // holdsRole: seats and grants give their holder a role, invites and publications do not.
 func (n *accNode) holdsRole() bool {
 	if n.obj == nil {

@@ -179,6 +179,9 @@ func (p *pageJudge) judge(i int) Verdict {
 		return p.refuse(v, rc.err)
 	}
 	info, ok := p.doc.view.access.Actor(c.Actor)
+	if !ok && p.doc.barred[c.Actor] {
+		return p.refuse(v, Refuse(ReasonRole, "its author may only read"))
+	}
 	if !ok {
 		v.State, v.Detail = Waiting, "no object here binds its actor"
 		return v

@@ -19,12 +19,28 @@ type document struct {
 
 	valid   map[ChangeHash]bool // nil: everything is valid
 	refused map[ChangeHash]RefusedChange
+	barred  map[ActorID]bool // actors of readers: what they write is refused, not waited with
 
 	core     CoreDoc   // nil until something needs it
 	own      *ownActor // the actor this peer writes under; nil until read
 	segments []segment
 	cached   cachedSegment
 	tail     tail
+}
+
+// maxBarred bounds what is remembered of readers that try to write; beyond it their changes wait.
+const maxBarred = 256
+
+// bar remembers the actors that readers declare. Their objects are not kept.
+func (d *document) bar(a *Access, objs []*Object) {
+	for _, o := range objs {
+		if id, ok := a.powerless(o); ok && len(d.barred) < maxBarred {
+			if d.barred == nil {
+				d.barred = map[ActorID]bool{}
+			}
+			d.barred[id] = true
+		}
+	}
 }
 
 // tail holds the newest changes: what a peer that follows live asks for next. A document that was

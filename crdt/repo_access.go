@@ -82,6 +82,7 @@ func (r *Repo) AddObjects(ctx context.Context, id DocID, raw [][]byte) (added in
 		if err != nil {
 			return err
 		}
+		d.bar(after, fresh)
 		fresh = slices.DeleteFunc(fresh, func(o *Object) bool { return !after.Placed(o.ID) })
 		if added = len(fresh); added == 0 {
 			return nil

@@ -58,7 +58,7 @@ func TestRefusalsOfReceivedChanges(t *testing.T) {
 		return s
 	}
 	t.Run("a writer's row is accepted, a reader's is not", func(t *testing.T) {
-		for role, want := range map[crdt.Role]crdt.VerdictState{crdt.Write: crdt.Accepted, crdt.Read: crdt.Waiting} {
+		for role, want := range map[crdt.Role]crdt.VerdictState{crdt.Write: crdt.Accepted, crdt.Read: crdt.Refused} {
 			s := start(t, role)
 			s.b.cfg.IgnoreRole = true
 			s.b.reopen(t)

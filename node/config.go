@@ -8,6 +8,8 @@ import (
 
 	"github.com/chaz-peer/chaz-peer/builtins/web"
 	"github.com/chaz-peer/chaz-peer/extension"
+	"github.com/chaz-peer/chaz-peer/extension/hub"
+	"github.com/chaz-peer/chaz-peer/routine"
 )
 
 // Config is what a node runs with. The zero value of each field has the meaning given.
@@ -34,7 +36,13 @@ type Config struct {
 	DefaultAgents []string
 	// Extensions are installed beside the built-ins.
 	Extensions []extension.Extension
-	Security   Security
+	// Timings are the deadlines of extensions; zero fields take the hub's defaults.
+	Timings hub.Timings
+	// RoutineConcurrency is how many handlers of routines run at a time, RoutineDeadline how long one
+	// may take; 0: 8, 10 min.
+	RoutineConcurrency int
+	RoutineDeadline    time.Duration
+	Security           Security
 	// AgentAllow says which agents (display names) an extension may administer; an extension that is
 	// not named may administer all, an empty list is none.
 	AgentAllow map[string][]string
@@ -42,7 +50,8 @@ type Config struct {
 	Embedder extension.Embedder
 	// Search lists the back ends of web_search, the first one first; empty: DuckDuckGo.
 	Search []web.Backend
-	// SkillDirs are folders with skill files, first one first.
+	// SkillDirs are folders with skill files, first one first, relative to the working folder of the
+	// process unless absolute; empty: none.
 	SkillDirs []string
 	// LockWait is how long to wait for another process to let go of the store.
 	LockWait time.Duration
@@ -85,5 +94,33 @@ func (c *Config) fill() error {
 	if len(c.DefaultAgents) == 0 {
 		c.DefaultAgents = []string{c.Agents[0].Name}
 	}
+	return c.fillTools()
+}
+
+// fillTools checks what concerns tools and extensions, and puts the values in force in the place of
+// zero ones.
+func (c *Config) fillTools() (err error) {
+	if c.Security.WorkFolder, err = c.workFolder(); err != nil {
+		return err
+	}
+	if err := c.Security.check(); err != nil {
+		return fmt.Errorf("open node: %w", err)
+	}
+	for _, b := range c.Search {
+		if err := b.Check(); err != nil {
+			return fmt.Errorf("open node: %w", err)
+		}
+	}
+	setDefault(&c.Timings.Hook, 10*time.Second)
+	setDefault(&c.Timings.Instantiate, 10*time.Second)
+	setDefault(&c.Timings.Idle, 30*time.Minute)
+	setDefault(&c.RoutineConcurrency, routine.DefaultMaxConcurrent)
+	setDefault(&c.RoutineDeadline, routine.DefaultDeadline)
 	return nil
+}
+
+func setDefault[T int | time.Duration](v *T, other T) {
+	if *v <= 0 {
+		*v = other
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
@@ -23,7 +25,7 @@ import (
 func (n *Node) openHub(ctx context.Context) error {
 	n.hub = hub.New(hub.Config{
 		Peer: n.handles(""), PeerFor: func(d extension.Declaration) *extension.Peer { return n.handles(d.Name) },
-		Documents: n.repo, Clock: n.clock, Log: n.log,
+		Documents: n.repo, Clock: n.clock, Timings: n.cfg.Timings, Log: n.log,
 	})
 	all := append(builtins.All(builtins.Deps{Log: n.log, Search: n.cfg.Search}), n.cfg.Extensions...)
 	for _, r := range n.hub.Install(ctx, all) {
@@ -32,7 +34,18 @@ func (n *Node) openHub(ctx context.Context) error {
 		}
 	}
 	n.decls = n.hub.Declarations()
+	n.warnAllowlist()
 	return nil
+}
+
+// warnAllowlist says which names on the list of who may administer agents are nobody's: an extension
+// that was meant and is not named is not limited.
+func (n *Node) warnAllowlist() {
+	for _, name := range slices.Sorted(maps.Keys(n.cfg.AgentAllow)) {
+		if !slices.ContainsFunc(n.decls, func(d extension.Declaration) bool { return d.Name == name }) {
+			n.log.Warn("agent_state_allowlist names an extension that is not installed", "extension", name)
+		}
+	}
 }
 
 // Run implements [command.Live].

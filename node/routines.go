@@ -29,7 +29,10 @@ func (d dispatcher) Dispatch(ctx context.Context, ext string, scope routine.Scop
 
 func (n *Node) openRoutines() {
 	store := routineStore{n, crdt.NewTable[map[string]string](n.home.store, "routines")}
-	n.routines = routine.New(routine.Config{Store: store, Dispatcher: dispatcher{n}, Homes: homes{n}, Clock: engineClock{n.clock}, Log: n.log})
+	n.routines = routine.New(routine.Config{
+		Store: store, Dispatcher: dispatcher{n}, Homes: homes{n}, Clock: engineClock{n.clock}, Log: n.log,
+		MaxConcurrent: n.cfg.RoutineConcurrency, Deadline: n.cfg.RoutineDeadline,
+	})
 }
 
 // loadRoutines reads all routines for a command without a daemon; a daemon has them loaded.

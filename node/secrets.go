@@ -2,9 +2,11 @@ package node
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
+	"strings"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
@@ -16,8 +18,15 @@ import (
 type secrets struct{ table *crdt.Table[string] }
 
 // Secret implements [extension.Secrets]: a stored secret, else the environment variable of that
-// name.
+// name; ${NAME} and $NAME are the variable alone.
 func (s secrets) Secret(ctx context.Context, name string) (string, error) {
+	if variable, ok := variableOf(name); ok {
+		v, set := os.LookupEnv(variable)
+		if !set {
+			return "", fmt.Errorf("read environment variable %.60s: %w", variable, extension.ErrNotFound)
+		}
+		return v, nil
+	}
 	v, err := s.table.Get(ctx, name)
 	if err == nil {
 		return v, nil
@@ -32,6 +41,37 @@ func (s secrets) Secret(ctx context.Context, name string) (string, error) {
 var secretName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.:/-]{0,127}$`)
 
 const maxSecret = 64 << 10
+
+var variableRef = regexp.MustCompile(`^\$(?:([A-Za-z_][A-Za-z0-9_]{0,127})|\{([A-Za-z_][A-Za-z0-9_]{0,127})\})$`)
+
+// variableOf is the name in ${NAME} or $NAME.
+func variableOf(ref string) (string, bool) {
+	m := variableRef.FindStringSubmatch(ref)
+	if m == nil {
+		return "", false
+	}
+	return m[1] + m[2], true
+}
+
+// looksLikeKey fits long runs of letters and digits mixed, as keys have them and names do not.
+var looksLikeKey = regexp.MustCompile(`[A-Za-z0-9]{20,}`)
+
+// CheckKey reports what is wrong with a reference to a key in the settings: the name of a secret,
+// ${NAME} or $NAME. A key that was written there itself is refused, and not repeated.
+func CheckKey(ref string) error {
+	if _, ok := variableOf(ref); ok {
+		return nil
+	}
+	for _, run := range looksLikeKey.FindAllString(ref, -1) {
+		if strings.ContainsAny(run, "0123456789") && strings.ContainsAny(strings.ToLower(run), "abcdefghijklmnopqrstuvwxyz") {
+			return errors.New("this looks like a key itself: keep it with `chaz-peer secret set NAME` and write NAME here, or ${VARIABLE}")
+		}
+	}
+	if strings.HasPrefix(ref, "$") || !secretName.MatchString(ref) {
+		return errors.New("want the name of a secret (see `chaz-peer secret list`) or a variable of the environment as ${NAME}")
+	}
+	return nil
+}
 
 func (n *Node) secretSet(ctx context.Context, p control.SecretSetParams) (control.SecretInfo, error) {
 	if !secretName.MatchString(p.Name) {

@@ -78,13 +78,8 @@ func (n *Node) id(context.Context, control.IDParams) (control.ID, error) {
 }
 
 func (n *Node) settings(context.Context, control.ConfigParams) (control.Settings, error) {
-	s := control.Settings{
-		Name: n.name(), Listen: n.cfg.Listen, MDNS: n.cfg.MDNS, StaticPeers: n.cfg.Static, ClockSkewMS: n.cfg.Skew.Milliseconds(),
-		ControlTCP: n.cfg.ControlTCP, MemoryBudget: n.cfg.MemoryBudget, LogLevel: n.cfg.LogLevel, DefaultAgents: n.cfg.DefaultAgents,
-	}
-	for _, a := range n.cfg.Agents {
-		s.Agents = append(s.Agents, control.AgentSpec{Name: a.Name, Config: a.Config})
-	}
+	s := n.cfg.settings()
+	s.Name = n.name()
 	return s, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -37,18 +36,11 @@ type Security struct {
 // openTools makes the one way to a tool.
 func (n *Node) openTools() error {
 	sec := n.cfg.Security
-	work := sec.WorkFolder
-	if work == "" {
-		work = filepath.Join(n.cfg.Home, "work")
-	}
-	work, err := filepath.Abs(work)
+	err := os.MkdirAll(sec.WorkFolder, 0o700)
 	if err != nil {
 		return fmt.Errorf("open work folder: %w", err)
 	}
-	if err := os.MkdirAll(work, 0o700); err != nil {
-		return fmt.Errorf("open work folder: %w", err)
-	}
-	if n.machine, err = toolhost.New(toolhost.Config{WorkFolder: work, Sandbox: sec.Sandbox}); err != nil {
+	if n.machine, err = toolhost.New(toolhost.Config{WorkFolder: sec.WorkFolder, Sandbox: sec.Sandbox}); err != nil {
 		return err
 	}
 	leaks := pipeline.Redact

@@ -67,13 +67,15 @@ func TestAddRefuses(t *testing.T) {
 		if err := p.Add(ctx, Global(), good); err != nil {
 			t.Fatal(err)
 		}
+		row, _ := p.rows.get(Key{Global(), "r"})
+		same(t, "the creation is written", row.Created, time.Now().UTC())
 		if err := p.Add(ctx, Global(), good); !errors.Is(err, ErrExists) {
 			t.Errorf("twice: %v", err)
 		}
 		if err := p.Add(ctx, Session("s"), good); err != nil {
 			t.Errorf("the same id in a session: %v", err)
 		}
-		p.rows.fail["put"] = 1
+		p.rows.failNext("put", 1)
 		if err := p.Add(ctx, Global(), NewRoutine("lost", every(time.Minute), "ok", nil)); !errors.Is(err, errDisk) {
 			t.Errorf("no disk: %v", err)
 		}
@@ -243,7 +245,7 @@ func TestRefusedRunNowDoesNotLoseATick(t *testing.T) {
 		key := p.rows.add(Global(), NewRoutine("r", cronOf("0 9 * * *"), "ok", nil))
 		p.start()
 		p.clock.jump(9*time.Hour + time.Second)
-		p.rows.fail["read"] = 1
+		p.rows.failNext("read", 1)
 		if err := p.RunNow(t.Context(), key); !errors.Is(err, errDisk) {
 			t.Errorf("run: %v", err)
 		}

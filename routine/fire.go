@@ -21,7 +21,6 @@ type fire struct {
 	was     time.Time     // when the routine was due before RunNow took it; zero: never
 	next    time.Time     // when to look again, if that is not for the rule to say
 	holds   bool          // has a place
-	waiting int           // calls of Wait under way
 	place   chan struct{} // closed when it is given the place that it waits for
 	decided bool
 	void    bool // the row changed while it waited: its result does not count

@@ -25,7 +25,6 @@ type State struct {
 //   - one-shot: its instant; in the past is now. After a failure, the last completion plus 30 s that
 //     double with each further failure up to 10 min.
 func Next(t Trigger, s State, now time.Time) (time.Time, bool) {
-	now = now.UTC() // without its monotonic part, which would not see a jump
 	var at time.Time
 	switch t.kind {
 	case KindCron:
@@ -52,7 +51,7 @@ func Next(t Trigger, s State, now time.Time) (time.Time, bool) {
 	if at.Before(now) {
 		at = now
 	}
-	return at.UTC(), true
+	return at.UTC(), true // UTC drops the monotonic part, which would not see a jump
 }
 
 // Retry is the pause before the next try after failures in a row.

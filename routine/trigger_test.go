@@ -28,6 +28,17 @@ func TestTriggerWireForms(t *testing.T) {
 			same(t, "text", x, c.text)
 		}
 	}
+	all := []Trigger{
+		cronOf("0 9 * * *"), cronOf("0 8 * * *"), must(Cron("0 9 * * *", "Europe/Berlin")),
+		every(time.Minute), every(time.Hour), must(Once(time.Unix(1, 0))), must(Once(time.Unix(2, 0))),
+	}
+	for i, a := range all {
+		for j, b := range all {
+			if a.Equal(b) != (i == j) {
+				t.Errorf("%v equals %v: %v", a, b, a.Equal(b))
+			}
+		}
+	}
 	zoned := must(ParseTrigger([]byte(`{"kind":"one_shot","fire_at":"2030-01-02T05:04:05+02:00"}`)))
 	same(t, "instant in UTC", zoned, "once at 2030-01-02T03:04:05Z")
 }

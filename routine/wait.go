@@ -1,6 +1,7 @@
 package routine
 
 import (
+	"cmp"
 	"context"
 	"slices"
 )
@@ -15,22 +16,26 @@ type fireKey struct{}
 //
 // After the wait the row is read again. If the routine is gone, disabled, retired, changed, or this
 // peer is no longer its home, Wait returns [ErrVoid]; the handler returns then, and the fire counts
-// neither as a success nor as a failure. What ready acquired is the handler's to give back on every
-// error of Wait but ready's own.
+// neither as a success nor as a failure. Wait may fail although ready did not: what ready acquired is
+// the handler's to give back, also then.
 //
-// With a context that is not of a fire, Wait is ready(ctx).
+// A handler waits for one thing at a time: a second Wait beside or inside another, or with a context
+// that is not of a fire, is ready(ctx).
 func Wait(ctx context.Context, ready func(context.Context) error) error {
 	f, ok := ctx.Value(fireKey{}).(*fire)
-	if !ok {
+	if !ok || !f.leave() {
 		return ready(ctx)
 	}
-	if f.leave() {
-		f.pause(true)
+	f.pause(true)
+	err := ready(ctx)
+	e := f.e
+	if full := e.acquire(ctx, f); full != nil {
+		return cmp.Or(err, full)
 	}
-	if err := f.back(ctx, ready(ctx)); err != nil {
+	f.pause(false)
+	if err != nil {
 		return err
 	}
-	e := f.e
 	// A row that can't be read now gives no reason to stop: it was right when the fire began.
 	if _, v, _ := e.look(ctx, f); v != fires && v != unreadable {
 		e.mu.Lock()
@@ -41,34 +46,16 @@ func Wait(ctx context.Context, ready func(context.Context) error) error {
 	return nil
 }
 
-// leave gives up the place for the first of the calls under way; true if it did.
+// leave gives up the place, if the fire has one: it has none while it waits and after its deadline.
 func (f *fire) leave() bool {
 	f.e.mu.Lock()
 	defer f.e.mu.Unlock()
-	f.waiting++
-	if f.waiting > 1 || !f.holds {
+	if !f.holds {
 		return false
 	}
 	f.holds = false
 	f.e.release()
 	return true
-}
-
-// back takes a place again for the last of the calls under way. It returns err, or why there is no
-// place.
-func (f *fire) back(ctx context.Context, err error) error {
-	f.e.mu.Lock()
-	f.waiting--
-	last := f.waiting == 0 && !f.holds
-	f.e.mu.Unlock()
-	if !last {
-		return err
-	}
-	if full := f.e.acquire(ctx, f); full != nil {
-		return full
-	}
-	f.pause(false)
-	return err
 }
 
 // pause tells the supervisor that the deadline stands still or starts anew.
@@ -79,13 +66,14 @@ func (f *fire) pause(waits bool) {
 	}
 }
 
-// acquire waits for a place. It fails when the context ends or the fire is decided.
+// acquire waits for a place. It fails when the context ends, the fire is decided or the engine
+// stops.
 func (e *Engine) acquire(ctx context.Context, f *fire) error {
 	e.mu.Lock()
 	switch {
 	case f.decided:
 		e.mu.Unlock()
-		return ErrDeadline
+		return ErrVoid
 	case e.free > 0:
 		e.free--
 		f.holds = true

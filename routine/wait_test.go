@@ -57,6 +57,25 @@ func TestAtMostEightAtATimeInDueOrder(t *testing.T) {
 	})
 }
 
+func TestEqualDueTimesGoByName(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, "here", newRows(t), func(c *Config) { c.MaxConcurrent = 1 })
+		for _, s := range []Scope{Agent("a"), Session("b"), Session("a"), Global()} {
+			for _, id := range []string{"2", "1", "3"} {
+				p.rows.add(s, NewRoutine(id, onceIn(time.Minute), "ok", json.RawMessage(id)))
+			}
+		}
+		p.start()
+		pass(time.Minute)
+		var got []string
+		for _, f := range p.calls.fires() {
+			got = append(got, f.scope.String()+":"+f.load)
+		}
+		same(t, "order", got, "[global:1 global:2 global:3 session:a:1 session:a:2 session:a:3 session:b:1 session:b:2 session:b:3 agent:a:1 agent:a:2 agent:a:3]")
+		p.halt()
+	})
+}
+
 // session is something that only one may use.
 type session struct{ slot chan struct{} }
 
@@ -76,13 +95,18 @@ func (s session) leave() { <-s.slot }
 // turn is a handler that runs one turn in a session.
 func (s session) turn(g *gauge, d time.Duration) func(context.Context) error {
 	return func(ctx context.Context) error {
-		if err := Wait(ctx, s.take); err != nil {
-			if errors.Is(err, ErrVoid) {
-				s.leave()
-			}
+		got := false
+		err := Wait(ctx, func(ctx context.Context) error {
+			err := s.take(ctx)
+			got = err == nil
+			return err
+		})
+		if got {
+			defer s.leave()
+		}
+		if err != nil {
 			return err
 		}
-		defer s.leave()
 		g.in()
 		defer g.out()
 		select {
@@ -215,6 +239,25 @@ func TestEditDuringAWaitVoidsTheFire(t *testing.T) {
 	}
 }
 
+// A row that can't be read after the wait does not lose the fire.
+func TestUnreadableRowAfterAWait(t *testing.T) {
+	world(t, func(t *testing.T, p *peer) {
+		s, g := newSession(), &gauge{}
+		p.calls.on("turn", s.turn(g, time.Minute))
+		p.rows.add(Session("s"), NewRoutine("r", cronOf("0 * * * *"), "turn", nil))
+		p.start()
+		pass(59 * time.Minute)
+		if err := s.take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		pass(2 * time.Minute)
+		p.rows.failNext("read", 1)
+		s.leave()
+		pass(2 * time.Minute)
+		same(t, "turns", g.total.Load(), 1)
+	})
+}
+
 func TestWaitThatFailsOrPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPeer(t, "here", newRows(t), func(c *Config) { c.MaxConcurrent = 2 })
@@ -224,7 +267,7 @@ func TestWaitThatFailsOrPanics(t *testing.T) {
 		p.calls.on("panics", func(ctx context.Context) error {
 			return Wait(ctx, func(context.Context) error { panic("oh dear") })
 		})
-		p.calls.on("twice", func(ctx context.Context) error { // two waits at once count as one
+		p.calls.on("twice", func(ctx context.Context) error { // of two waits at once one counts
 			var all sync.WaitGroup
 			for range 2 {
 				all.Go(func() {
@@ -336,6 +379,51 @@ func TestRunNowThatWaitsForAPlaceEndsWithTheEngine(t *testing.T) {
 			t.Errorf("afterwards: %v", err)
 		}
 		same(t, "fires", len(p.calls.fires()), 1)
+	})
+}
+
+func TestRunNowReturnsAtTheDeadline(t *testing.T) {
+	world(t, func(t *testing.T, p *peer) {
+		free := make(chan struct{})
+		p.calls.on("deaf", func(context.Context) error { <-free; return nil })
+		key := p.rows.add(Global(), NewRoutine("r", cronOf("0 12 * * *"), "deaf", nil))
+		p.start()
+		if err := p.RunNow(t.Context(), key); !errors.Is(err, ErrDeadline) {
+			t.Errorf("run: %v", err)
+		}
+		if err := p.RunNow(t.Context(), key); !errors.Is(err, ErrRunning) {
+			t.Errorf("while it is deaf: %v", err)
+		}
+		close(free)
+	})
+}
+
+// A handler that returns while something of it still waits leaves no place taken.
+func TestWaitThatOutlivesItsHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPeer(t, "here", newRows(t), func(c *Config) { c.MaxConcurrent = 1 })
+		late := make(chan error, 10)
+		p.calls.on("hasty", func(ctx context.Context) error {
+			left := make(chan struct{})
+			go func() {
+				late <- Wait(ctx, func(context.Context) error { close(left); time.Sleep(time.Second); return nil })
+			}()
+			<-left
+			return nil
+		})
+		p.rows.add(Global(), NewRoutine("r", cronOf("* * * * *"), "hasty", nil))
+		p.start()
+		pass(3*time.Minute + 10*time.Second)
+		same(t, "fires", len(p.calls.fires()), 3)
+		for range 3 {
+			if err := <-late; !errors.Is(err, ErrVoid) {
+				t.Errorf("wait: %v", err)
+			}
+		}
+		p.mu.Lock()
+		same(t, "places", p.free, 1)
+		p.mu.Unlock()
+		p.halt()
 	})
 }
 

@@ -28,6 +28,7 @@ type rows struct {
 	scopes map[Scope]bool
 	fail   map[string]int // "read", "update", "rows": so many calls fail
 	writes int
+	reads  int // of whole scopes
 	t      *testing.T
 }
 
@@ -38,8 +39,14 @@ func newRows(t *testing.T) *rows {
 var errDisk = errors.New("the disk is gone")
 
 // enter takes the lock and says whether this call is to fail.
-func (s *rows) enter(call string) (func(), error) {
+func (s *rows) enter(ctx context.Context, call string) (func(), error) {
 	s.mu.Lock()
+	if call == "rows" {
+		s.reads++
+	}
+	if ctx.Err() != nil {
+		return s.mu.Unlock, ctx.Err()
+	}
 	if s.fail[call] > 0 {
 		s.fail[call]--
 		return s.mu.Unlock, errDisk
@@ -47,8 +54,8 @@ func (s *rows) enter(call string) (func(), error) {
 	return s.mu.Unlock, nil
 }
 
-func (s *rows) Scopes(context.Context) ([]Scope, error) {
-	leave, err := s.enter("scopes")
+func (s *rows) Scopes(ctx context.Context) ([]Scope, error) {
+	leave, err := s.enter(ctx, "scopes")
 	defer leave()
 	var out []Scope
 	for sc := range s.scopes {
@@ -57,8 +64,8 @@ func (s *rows) Scopes(context.Context) ([]Scope, error) {
 	return out, err
 }
 
-func (s *rows) Rows(_ context.Context, scope Scope) ([]Routine, error) {
-	leave, err := s.enter("rows")
+func (s *rows) Rows(ctx context.Context, scope Scope) ([]Routine, error) {
+	leave, err := s.enter(ctx, "rows")
 	defer leave()
 	var out []Routine
 	for key, f := range s.fields {
@@ -69,15 +76,15 @@ func (s *rows) Rows(_ context.Context, scope Scope) ([]Routine, error) {
 	return out, err
 }
 
-func (s *rows) Row(_ context.Context, key Key) (Routine, bool, error) {
-	leave, err := s.enter("read")
+func (s *rows) Row(ctx context.Context, key Key) (Routine, bool, error) {
+	leave, err := s.enter(ctx, "read")
 	defer leave()
 	r, ok := Decode(key.ID, s.fields[key])
 	return r, ok && err == nil, err
 }
 
-func (s *rows) Put(_ context.Context, scope Scope, r Routine) error {
-	leave, err := s.enter("put")
+func (s *rows) Put(ctx context.Context, scope Scope, r Routine) error {
+	leave, err := s.enter(ctx, "put")
 	defer leave()
 	if err == nil {
 		s.scopes[scope] = true
@@ -87,8 +94,8 @@ func (s *rows) Put(_ context.Context, scope Scope, r Routine) error {
 	return err
 }
 
-func (s *rows) Update(_ context.Context, key Key, o Outcome) error {
-	leave, err := s.enter("update")
+func (s *rows) Update(ctx context.Context, key Key, o Outcome) error {
+	leave, err := s.enter(ctx, "update")
 	defer leave()
 	if err != nil {
 		return err
@@ -107,8 +114,8 @@ func (s *rows) Update(_ context.Context, key Key, o Outcome) error {
 	return nil
 }
 
-func (s *rows) Delete(_ context.Context, key Key) error {
-	leave, err := s.enter("delete")
+func (s *rows) Delete(ctx context.Context, key Key) error {
+	leave, err := s.enter(ctx, "delete")
 	defer leave()
 	delete(s.fields, key)
 	return err
@@ -134,6 +141,13 @@ func (s *rows) get(key Key) (Routine, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return Decode(key.ID, s.fields[key])
+}
+
+// failNext makes the next n calls of a kind fail.
+func (s *rows) failNext(call string, n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fail[call] = n
 }
 
 func (s *rows) count() int {

@@ -21,24 +21,32 @@ const minToken = 2
 // tokens calls yield for each word of a text: a run of letters and digits of any script, in lower
 // case, of at least minToken bytes.
 func tokens(text string, yield func(string) bool) {
-	var b strings.Builder
-	for len(text) > 0 {
-		r, size := utf8.DecodeRuneInString(text)
-		text = text[size:]
-		word := alphanumeric(r)
-		if word {
-			b.WriteRune(unicode.ToLower(r))
-		}
-		if b.Len() > 0 && (!word || len(text) == 0) {
-			if b.Len() >= minToken && !yield(b.String()) {
+	start, lower := -1, true
+	for i := 0; i <= len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		switch {
+		case size > 0 && alphanumeric(r):
+			if start < 0 {
+				start, lower = i, true
+			}
+			lower = lower && unicode.ToLower(r) == r
+		case start >= 0:
+			word := text[start:i]
+			if !lower {
+				word = strings.Map(unicode.ToLower, word)
+			}
+			if start = -1; len(word) >= minToken && !yield(word) {
 				return
 			}
-			b.Reset()
 		}
+		i += max(size, 1)
 	}
 }
 
 func alphanumeric(r rune) bool {
+	if r < utf8.RuneSelf {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
+	}
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.Is(unicode.Other_Alphabetic, r)
 }
 

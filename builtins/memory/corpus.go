@@ -113,7 +113,7 @@ func (c *corpus) remove(i int) {
 func (c *corpus) cost() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return 3*c.bytes + 200*len(c.seen)
+	return 3*c.bytes + 200*len(c.seen) + c.vectorBytes()
 }
 
 // newest is the memory of a key that counts.
@@ -153,18 +153,13 @@ func (s *stats) add(o stats) {
 	}
 }
 
-// scored is a memory and how well it fits.
-type scored struct {
-	*memo
-	score float64
-}
-
-// search scores the memories with all the tags that have a word of the query.
-func (c *corpus) search(query []string, s stats, tags []string) []scored {
+// search calls yield for each memory with all the tags that has a word of the query, with its score.
+// yield must not come back to the corpus.
+func (c *corpus) search(query []string, s stats, tags []string, yield func(*memo, float64)) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	average := float64(s.total) / float64(max(s.live, 1))
-	scores := map[int32]float64{}
+	scores := make([]float64, len(c.docs))
 	for i, t := range query {
 		w := c.words[t]
 		if w == nil {
@@ -177,13 +172,11 @@ func (c *corpus) search(query []string, s stats, tags []string) []scored {
 			}
 		}
 	}
-	out := make([]scored, 0, len(scores))
 	for i, score := range scores {
-		if m := c.docs[i]; m.has(tags) {
-			out = append(out, scored{m, score})
+		if score > 0 && c.docs[i].has(tags) {
+			yield(c.docs[i], score)
 		}
 	}
-	return out
 }
 
 // count is the number of memories with all the tags.

@@ -21,9 +21,7 @@ func (f finder) byMeaning(ctx context.Context, places []*place, q query) ([]hit,
 	if err := f.ask(ctx, &q); err != nil {
 		return nil, note(err)
 	}
-	list := tagged(places, q.tags)
-	slices.SortFunc(list, compareHits)
-	list = list[:min(len(list), maxEmbedded)]
+	list := newest(places, q.tags, maxEmbedded)
 	unknown := slices.DeleteFunc(slices.Clone(list), func(h hit) bool { return h.in.vector(h.memo) != nil })
 	for part := range slices.Chunk(unknown, batch) {
 		if err := f.learn(ctx, part); err != nil {
@@ -94,4 +92,14 @@ func (c *corpus) keep(m *memo, v []float32) {
 		clear(c.vectors) // most of them are of memories that were replaced
 	}
 	c.vectors[m.id] = v
+}
+
+// vectorBytes is what the vectors take, all being as long as the first.
+func (c *corpus) vectorBytes() int {
+	c.vecMu.Lock()
+	defer c.vecMu.Unlock()
+	for _, v := range c.vectors {
+		return 4 * len(v) * len(c.vectors)
+	}
+	return 0
 }

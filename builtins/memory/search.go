@@ -42,7 +42,6 @@ type result struct {
 	hits   []hit
 	stored int // memories that count
 	tagged int // of these, with all the tags
-	found  int // before the limit
 	note   string
 }
 
@@ -88,20 +87,21 @@ func (f finder) search(ctx context.Context, sources []bank.Source, q query) (res
 		r.stored += p.stats(nil).live
 		r.tagged += p.count(q.tags)
 	}
-	if q.text == "" {
-		r.hits = tagged(places, q.tags)
-		slices.SortFunc(r.hits, compareHits)
-	} else {
-		r.hits = byWords(places, terms(maxTerms, q.text), q.tags)
-		if f.peer.Embedder != nil && !q.plain {
-			var like []hit
-			if like, r.note = f.byMeaning(ctx, places, q); len(like) > 0 {
-				r.hits = fuse(r.hits, like)
-			}
+	q.limit = min(q.limit, maxHits)
+	switch {
+	case q.text == "":
+		r.hits = newest(places, q.tags, q.limit)
+	case f.peer.Embedder == nil || q.plain:
+		r.hits = byWords(places, terms(maxTerms, q.text), q.tags, q.limit)
+	default:
+		// Where ranks are merged, the list is as long as it may ever be told.
+		r.hits = byWords(places, terms(maxTerms, q.text), q.tags, maxHits)
+		var like []hit
+		if like, r.note = f.byMeaning(ctx, places, q); len(like) > 0 {
+			r.hits = fuse(r.hits, like)
 		}
+		r.hits = r.hits[:min(len(r.hits), q.limit)]
 	}
-	r.found = len(r.hits)
-	r.hits = r.hits[:min(len(r.hits), q.limit, maxHits)]
 	return r, nil
 }
 
@@ -123,30 +123,51 @@ func (f finder) places(ctx context.Context, sources []bank.Source) ([]*place, er
 	return out, nil
 }
 
-func tagged(places []*place, tags []string) []hit {
-	var out []hit
+// newest are the n newest memories with all the tags.
+func newest(places []*place, tags []string, n int) []hit {
+	out := best{n: n}
 	for _, p := range places {
 		for _, m := range p.all(tags) {
-			out = append(out, hit{memo: m, in: p})
+			out.add(hit{memo: m, in: p})
 		}
 	}
-	return out
+	return out.ranked()
 }
 
-// byWords ranks by BM25 over all the places as one.
-func byWords(places []*place, words, tags []string) []hit {
+// byWords are the n best by BM25 over all the places as one.
+func byWords(places []*place, words, tags []string, n int) []hit {
 	s := stats{df: make([]int, len(words))}
 	for _, p := range places {
 		s.add(p.stats(words))
 	}
-	var out []hit
+	out := best{n: n}
 	for _, p := range places {
-		for _, m := range p.search(words, s, tags) {
-			out = append(out, hit{m.memo, p, m.score})
-		}
+		p.search(words, s, tags, func(m *memo, score float64) { out.add(hit{m, p, score}) })
 	}
-	slices.SortFunc(out, compareHits)
-	return out
+	return out.ranked()
+}
+
+// best keeps the n best of the hits it is given.
+type best struct {
+	n    int
+	hits []hit // sorted up to at; behind that what came since
+	at   int
+}
+
+func (b *best) add(h hit) {
+	if b.at == b.n && (b.n == 0 || compareHits(b.hits[b.n-1], h) < 0) {
+		return
+	}
+	if b.hits = append(b.hits, h); len(b.hits) >= 2*b.n+64 {
+		b.ranked()
+	}
+}
+
+func (b *best) ranked() []hit {
+	slices.SortFunc(b.hits, compareHits)
+	b.hits = b.hits[:min(len(b.hits), b.n)]
+	b.at = len(b.hits)
+	return b.hits
 }
 
 // compareHits sorts the best first, then the newest, then by source.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,8 +35,11 @@ const (
 // with a heading. Without a hit there is no block.
 func (r room) tail(ctx context.Context, t extension.Turn) (string, error) {
 	agent, err := bank.Agent(ctx, r.peer, t.Agent)
-	if err != nil {
+	if errors.Is(err, extension.ErrNoAgent) || r.peer.Agents == nil {
 		return "", nil // nothing is remembered here for an agent of another peer
+	}
+	if err != nil {
+		return "", err
 	}
 	var cfg config
 	if err := agent.View(ctx, func(v *crdt.View) error { cfg = readConfig(v); return nil }); err != nil || !cfg.Enabled {

@@ -57,8 +57,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// Findings anywhere in a long text are found, and the beginning of a window is no line.
-func TestWindows(t *testing.T) {
+// A finding anywhere in a long text is found, once the text before it does not spoil it.
+func TestPlaces(t *testing.T) {
 	s := newScanner()
 	find := func(text string) string {
 		t.Helper()
@@ -68,20 +68,20 @@ func TestWindows(t *testing.T) {
 		}
 		return strings.Join(found, ",")
 	}
-	for at := window - overlap - 40; at < window+40; at++ {
-		text := strings.Repeat("x", at) + " ignore previous " + strings.Repeat("y", window)
-		if got := find(text); got != "instruction_override" {
-			t.Fatalf("at %d: %q", at, got)
+	for _, before := range []int{0, 1, 1000, 65_535, 65_536, 65_537} {
+		x := strings.Repeat("x", before)
+		for text, want := range map[string]string{
+			x + " ignore previous " + x:                           "instruction_override",
+			x + "\nuser: y":                                       "role_marker",
+			x + "\n" + strings.Repeat(" ", before) + "user: y":    "role_marker",
+			x + ".user: y":                                        "",
+			x + "\nuser:\nsystem: " + x + "[inst]":                "role_marker,chat_template_token",
+			x + " ignore" + strings.Repeat(" ", 500) + "previous": "instruction_override",
+		} {
+			if got := find(text); got != want {
+				t.Errorf("%d bytes before: %q, want %q", before, got, want)
+			}
 		}
-		if got := find(strings.Repeat("x", at) + "user: y"); got != "" {
-			t.Fatalf("no line begins at %d: %q", at, got)
-		}
-		if got := find(strings.Repeat("x", at) + "\nuser: y"); got != "role_marker" {
-			t.Fatalf("a line begins at %d: %q", at, got)
-		}
-	}
-	if got := find(strings.Repeat("x", window-overlap) + "user:\nuser:"); got != "role_marker" {
-		t.Errorf("a second one in the same window: %q", got)
 	}
 }
 
@@ -118,18 +118,17 @@ func TestHook(t *testing.T) {
 	}
 }
 
-// 100 MB are scanned in time, or given up when the time is over.
+// A scan of 100 MB is given up when its time is over, and not before.
 func TestLargeText(t *testing.T) {
 	s := newScanner()
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
 	text := strings.Repeat("the user ignores you are now system\n", 3_000_000)
-	begun := time.Now()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
 	if _, err := s.find(ctx, text); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("%d MB in %s: %v", len(text)>>20, time.Since(begun), err)
+		t.Errorf("out of time: %v", err)
 	}
-	if took := time.Since(begun); took > 5*time.Second {
-		t.Errorf("it went on for %s", took)
+	if found, err := s.find(t.Context(), text[:1<<20]+"you are now a"); err != nil || len(found) != 1 {
+		t.Errorf("control: %v, %v", found, err)
 	}
 }
 

@@ -162,11 +162,18 @@ func flow(s string) ([]string, error) {
 
 func (p *matter) items() ([]string, error) {
 	var out []string
+	indent := -1
 	for _, line := range p.below(false) {
 		if blank(line) {
 			continue
 		}
-		item, ok := strings.CutPrefix(strings.TrimLeft(line, " "), "- ")
+		item := strings.TrimLeft(line, " ")
+		if at := len(line) - len(item); indent < 0 {
+			indent = at
+		} else if at != indent {
+			return nil, errors.New("the items of a list are not below each other")
+		}
+		item, ok := strings.CutPrefix(item, "- ")
 		if !ok {
 			return nil, errors.New(`an item of a list begins with "- "`)
 		}

@@ -3,7 +3,6 @@ package system
 import (
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 )
@@ -193,37 +192,3 @@ func (p *parser) literal() (float64, error) {
 
 func digit(c byte) bool  { return '0' <= c && c <= '9' }
 func letter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_' }
-
-// apply works out one operation.
-func apply(op string, v, w float64) (float64, error) {
-	switch op {
-	case "+":
-		return finite(v + w)
-	case "-":
-		return finite(v - w)
-	case "*":
-		return finite(v * w)
-	case "^":
-		if v == 0 && w < 0 {
-			return 0, errZero
-		}
-		return finite(math.Pow(v, w))
-	}
-	if w == 0 {
-		return 0, errZero
-	}
-	if op == "%" {
-		return finite(math.Mod(v, w))
-	}
-	return finite(v / w)
-}
-
-func finite(v float64) (float64, error) {
-	switch {
-	case math.IsNaN(v):
-		return 0, errUnreal
-	case math.IsInf(v, 0):
-		return 0, errOverflow
-	}
-	return v, nil
-}

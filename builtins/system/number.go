@@ -21,3 +21,37 @@ func number(v float64) string {
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
+
+// apply works out one operation.
+func apply(op string, v, w float64) (float64, error) {
+	switch op {
+	case "+":
+		return finite(v + w)
+	case "-":
+		return finite(v - w)
+	case "*":
+		return finite(v * w)
+	case "^":
+		if v == 0 && w < 0 {
+			return 0, errZero
+		}
+		return finite(math.Pow(v, w))
+	}
+	if w == 0 {
+		return 0, errZero
+	}
+	if op == "%" {
+		return finite(math.Mod(v, w))
+	}
+	return finite(v / w)
+}
+
+func finite(v float64) (float64, error) {
+	switch {
+	case math.IsNaN(v):
+		return 0, errUnreal
+	case math.IsInf(v, 0):
+		return 0, errOverflow
+	}
+	return v, nil
+}

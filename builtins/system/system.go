@@ -3,9 +3,10 @@ package system
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"time"
 
-	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
 )
 
@@ -33,16 +34,19 @@ func (system) Instantiate(_ context.Context, s extension.ScopeContext) (*extensi
 		return nil, fmt.Errorf("instantiate system: there is nothing at scope %s", s.Scope())
 	}
 	clock := s.Handles().Clock
-	return &extension.Instance{Tools: []extension.Tool{timeTool(clock), calculateTool(), describeTool()}}, nil
+	if clock == nil {
+		return nil, errors.New("instantiate system: there is no clock")
+	}
+	return &extension.Instance{Tools: []extension.Tool{timeTool(clock.Now), calculateTool(), describeTool()}}, nil
 }
 
-func timeTool(clock crdt.Clock) extension.Tool {
+func timeTool(now func() time.Time) extension.Tool {
 	return extension.Tool{
 		Name:        "get_time",
 		Description: "Tell the current date and time in UTC.",
 		Parameters:  json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`),
 		Run: func(context.Context, extension.Call, json.RawMessage) (string, error) {
-			return clock.Now().UTC().Format("2006-01-02T15:04:05-07:00"), nil
+			return now().UTC().Format("2006-01-02T15:04:05-07:00"), nil
 		},
 	}
 }

@@ -22,6 +22,9 @@ func TestDeclaration(t *testing.T) {
 			t.Errorf("there is an instance at scope %s", s.Scope())
 		}
 	}
+	if _, err := New().Instantiate(t.Context(), extension.GlobalContext{Peer: &extension.Peer{}}); err == nil {
+		t.Error("there is an instance without a clock")
+	}
 	for name, tool := range tools(t) {
 		if p := tool.Policy.Fill(); p.Risk != extension.LowRisk || p.Approval != extension.NeverAsk {
 			t.Errorf("%s: policy %+v", name, p)
@@ -35,7 +38,7 @@ func TestGetTime(t *testing.T) {
 		0:                 "1970-01-01T00:00:00+00:00",
 		crdt.MaxStamp:     "9999-12-31T23:59:59+00:00",
 	} {
-		got, err := timeTool(crdt.NewManualClock(ms)).Run(t.Context(), extension.Call{}, json.RawMessage(`{}`))
+		got, err := timeTool(crdt.NewManualClock(ms).Now).Run(t.Context(), extension.Call{}, json.RawMessage(`{}`))
 		if err != nil || got != want {
 			t.Errorf("%d is %s, %v, want %s", ms, got, err, want)
 		}

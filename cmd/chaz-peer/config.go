@@ -16,7 +16,7 @@ import (
 	"github.com/chaz-peer/chaz-peer/node/control"
 )
 
-// fileConfig is config.yaml as read: nil and empty mean that the key was not given.
+// fileConfig is config.yaml as read: nil, zero and the empty text mean that the key was not given.
 type fileConfig struct {
 	Name          string
 	Listen        []string // multiaddrs
@@ -28,39 +28,13 @@ type fileConfig struct {
 	LogLevel      string
 	Agents        []control.AgentSpec
 	DefaultAgents []string
-}
-
-// The defaults of what has one.
-const (
-	defaultMemory   = 256 << 20
-	leastMemory     = 16 << 20
-	defaultLogLevel = "info"
-	defaultAgent    = "chaz"
-)
-
-// settings puts the defaults under what was given.
-func (f fileConfig) settings(hostname string) control.Settings {
-	s := control.Settings{
-		Name: f.Name, Listen: f.Listen, MDNS: f.MDNS == nil || *f.MDNS, StaticPeers: f.StaticPeers,
-		ClockSkewMS: f.ClockSkew.Milliseconds(), ControlTCP: f.ControlTCP, MemoryBudget: f.MemoryBudget,
-		LogLevel: f.LogLevel, Agents: f.Agents, DefaultAgents: f.DefaultAgents,
-	}
-	if s.Name == "" {
-		s.Name = hostname
-	}
-	if s.MemoryBudget == 0 {
-		s.MemoryBudget = defaultMemory
-	}
-	if s.LogLevel == "" {
-		s.LogLevel = defaultLogLevel
-	}
-	if len(s.Agents) == 0 {
-		s.Agents = control.List[control.AgentSpec]{{Name: defaultAgent}}
-	}
-	if len(s.DefaultAgents) == 0 {
-		s.DefaultAgents = control.List[string]{s.Agents[0].Name}
-	}
-	return s
+	WorkFolder    string
+	Security      control.Security
+	AgentAllow    map[string][]string
+	WebSearch     control.WebSearch
+	SkillDirs     []string
+	Extensions    control.ExtensionLimits
+	Routines      control.RoutineLimits
 }
 
 // fault is one thing that is wrong in a config file. Line counts from 1; 0: the whole file.
@@ -100,31 +74,7 @@ func loadConfig(path string) (fileConfig, error) {
 func parseConfig(b []byte) (fileConfig, []fault) {
 	var f fileConfig
 	root, faults := configRoot(b)
-	keys := configKeys()
-	seen := make(map[string]int)
-	for _, entry := range root {
-		name, line := keyOf(entry)
-		k, ok := findKey(keys, name)
-		switch first, twice := seen[name]; {
-		case !ok:
-			faults = append(faults, fault{line, unknownKey("key", name, keyNames(keys))})
-			continue
-		case twice:
-			faults = append(faults, fault{line, fmt.Sprintf("%s is given twice, first in line %d", name, first)})
-			continue
-		}
-		seen[name] = line
-		if _, empty := entry.Value.(*ast.NullNode); empty {
-			continue // "key:" alone: what is left when its values are commented out
-		}
-		for _, x := range k.read(&f, entry.Value) {
-			if x.line == 0 {
-				x.line = line
-			}
-			x.text = name + ": " + x.text
-			faults = append(faults, x)
-		}
-	}
+	faults = append(faults, readEntries(root, &f, topKeys())...)
 	sort.SliceStable(faults, func(i, j int) bool { return faults[i].line < faults[j].line })
 	return f, faults
 }

@@ -103,37 +103,3 @@ func (a *app) warnChanged(file, running control.Settings) {
 		}
 	}
 }
-
-// yamlOf is the settings as they would stand in a config file.
-func yamlOf(s control.Settings) yaml.MapSlice {
-	agents := []any{}
-	for _, x := range s.Agents {
-		m := yaml.MapSlice{{Key: "name", Value: x.Name}}
-		for _, f := range agentFieldNames(agentFields()) {
-			if v, ok := x.Config[f]; ok {
-				m = append(m, yaml.MapItem{Key: f, Value: v})
-			}
-		}
-		agents = append(agents, m)
-	}
-	return yaml.MapSlice{
-		{Key: "name", Value: s.Name},
-		{Key: "listen", Value: texts(s.Listen)},
-		{Key: "mdns", Value: s.MDNS},
-		{Key: "static_peers", Value: texts(s.StaticPeers)},
-		{Key: "clock_skew", Value: exact(s.ClockSkewMS)},
-		{Key: "control_tcp", Value: s.ControlTCP},
-		{Key: "memory_budget", Value: exactSize(s.MemoryBudget)},
-		{Key: "log_level", Value: s.LogLevel},
-		{Key: "agents", Value: agents},
-		{Key: "default_agents", Value: texts(s.DefaultAgents)},
-	}
-}
-
-// texts is a list that prints as [] when empty.
-func texts(l []string) []string {
-	if l == nil {
-		return []string{}
-	}
-	return l
-}

@@ -17,6 +17,11 @@ type configKey struct {
 }
 
 func configKeys() []configKey {
+	return append(peerKeys(), toolKeys()...)
+}
+
+// peerKeys are the keys about the peer itself.
+func peerKeys() []configKey {
 	return []configKey{
 		{"name", func(f *fileConfig, n ast.Node) []fault { return readName(n, &f.Name) },
 			"What this peer calls itself towards others, and the sender of what you post.\nDefault: the name of the machine.",
@@ -39,7 +44,9 @@ func configKeys() []configKey {
 		{"memory_budget", func(f *fileConfig, n ast.Node) []fault { return readWith(n, &f.MemoryBudget, parseSize) },
 			"How much memory documents may hold that nobody is using right now. Less makes old sessions\nslower to open again. At least 16MiB. Default: 256MiB.",
 			"memory_budget: 512MiB"},
-		{"log_level", func(f *fileConfig, n ast.Node) []fault { return readWith(n, &f.LogLevel, logLevel) },
+		{"log_level", func(f *fileConfig, n ast.Node) []fault {
+			return readWith(n, &f.LogLevel, oneOf("level", "debug", "info", "warn", "error"))
+		},
 			"What the daemon writes to standard error: debug, info, warn or error. Default: info.",
 			"log_level: warn"},
 		{"agents", func(f *fileConfig, n ast.Node) []fault { return readAgents(n, &f.Agents) },
@@ -64,68 +71,11 @@ func exampleConfig() string {
 	return b.String()
 }
 
-func findKey(keys []configKey, name string) (configKey, bool) {
-	for _, k := range keys {
-		if k.name == name {
-			return k, true
-		}
+// topKeys is the config file as a block.
+func topKeys() []key[fileConfig] {
+	var keys []key[fileConfig]
+	for _, k := range configKeys() {
+		keys = append(keys, key[fileConfig]{k.name, k.read})
 	}
-	return configKey{}, false
-}
-
-func keyNames(keys []configKey) []string {
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		names[i] = k.name
-	}
-	return names
-}
-
-// unknownKey says that a key is unknown and which one may have been meant.
-func unknownKey(what, name string, known []string) string {
-	s := fmt.Sprintf("unknown %s %q", what, clipText(name))
-	if near := nearest(name, known); near != "" {
-		return s + fmt.Sprintf(", did you mean %q?", near)
-	}
-	return s + ", known are " + strings.Join(known, ", ")
-}
-
-// nearest is the known word with the fewest edits to name, if that is few enough to be a slip.
-func nearest(name string, known []string) string {
-	best, least := "", max(2, len(name)/3)+1
-	for _, k := range known {
-		if d := distance(strings.ToLower(strings.ReplaceAll(name, "-", "_")), k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// distance is the least number of inserted, deleted, replaced or swapped characters.
-func distance(a, b string) int {
-	const most = 64
-	if len(a) > most || len(b) > most {
-		return most
-	}
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
+	return keys
 }

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/chaz-peer/chaz-peer/node"
 	"github.com/chaz-peer/chaz-peer/node/control"
 )
 
@@ -83,6 +84,36 @@ func TestConfigFaults(t *testing.T) {
 		{"not YAML", "name: [a\n", []string{"1: "}},
 		{"alias", "name: &x a\nlog_level: *x\n", []string{"1: name: want text", "2: log_level: want text"}},
 		{"merge", "<<: {name: a}\n", []string{`1: unknown key "<<"`}},
+		{"nested block", "security:\n  leek_policy: block\n  network: {allow_privat: true}\n  tool_policies:\n    shell: {aproval: never}\n", []string{
+			`2: security: unknown key "leek_policy", did you mean "leak_policy"?`, `3: security: network: unknown key "allow_privat", did you mean "allow_private"?`,
+			`5: security: tool_policies: shell: unknown key "aproval", did you mean "approval"?`}},
+		{"nested words", "security:\n  leak_policy: blok\n  shell_sandbox: bwarp\n  tool_policies:\n    a: {risk: hihg, approval: alway}\nweb_search:\n  providers:\n    - kind: bravo\n", []string{
+			`2: security: leak_policy: unknown policy "blok", did you mean "block"?`, `3: security: shell_sandbox: unknown sandbox "bwarp", did you mean "bwrap"?`,
+			`5: security: tool_policies: a: risk: unknown risk "hihg", did you mean "high"?`, `5: security: tool_policies: a: approval: unknown approval "alway", did you mean "always"?`,
+			`8: web_search: providers: kind: unknown kind "bravo", did you mean "brave"?`}},
+		{"nested twice", "security:\n  allow_read: [a]\n  allow_read: [b]\n", []string{"3: security: allow_read is given twice, first in line 2"}},
+		{"nested no mapping", "security: strict\nroutines: [8]\n", []string{"1: security: want lines of the form key: value, with the keys auto_approved_tools", "2: routines: want lines"}},
+		{"nested commented out", "security:\n#  x: y\nroutines:\n  max_concurrent:\nextensions: {}\n", nil},
+		{"numbers", "extensions: {hook_deadline_secs: 0, idle_eviction_secs: -1, instantiate_deadline_secs: 5s}\nroutines:\n  max_concurrent: 1001\n  handler_deadline_secs: 99999999999\n", []string{
+			"1: extensions: hook_deadline_secs: want a whole number from 1 to 2147483647", "1: extensions: idle_eviction_secs: want a whole", "1: extensions: instantiate_deadline_secs: want a whole",
+			"3: routines: max_concurrent: want a whole number from 1 to 1000", "4: routines: handler_deadline_secs: want a whole"}},
+		{"policies", "security:\n  tool_policies:\n    a: {timeout: 0}\n    b: {timeout: -5s}\n    c: {timeout: soon}\n    d: {rate_limit: -1}\n    e f: {}\n    g: {sensitive: ['']}\n    h: always\n", []string{
+			`3: security: tool_policies: a: timeout: "0" is no time`, `4: security: tool_policies: b: timeout: "-5s" is no time`, `5: security: tool_policies: c: timeout: "soon" is not a duration`,
+			"6: security: tool_policies: d: rate_limit: want a whole number from 0", `7: security: tool_policies: "e f" is not a name for a tool`, "8: security: tool_policies: g: sensitive: want text that",
+			"9: security: tool_policies: h: want lines"}},
+		{"shell lists", "security:\n  shell_allowlist:\n    - ls\n    - git * log\n    - ' '\n  shell_denylist: [a*, '']\n", []string{
+			"4: security: shell_allowlist: check shell grants", "5: security: shell_allowlist: check shell grants: an empty entry", "6: security: shell_denylist: check shell grants: an empty entry"}},
+		{"endpoints", "security:\n  network:\n    endpoints:\n      - host: a.example\n      - {path_prefix: /x}\n      - {host: 'a b'}\n      - {host: a.example, methods: ['G T']}\n      - a.example\n      - {host: '*.1.2.3.4'}\n", []string{
+			"5: security: network: endpoints: an endpoint without a host", "6: security: network: endpoints: check network grants", "7: security: network: endpoints: check network grants",
+			"8: security: network: endpoints: want a list of blocks", "9: security: network: endpoints: check network grants"}},
+		{"paths", "work_folder: ~/x\nskill_dirs: ['$HOME/x', ok]\nsecurity:\n  allow_read: [a, ~, '']\n  allow_write: ~/x\n", []string{
+			`1: work_folder: "~/x": ~ and $ are not expanded`, `2: skill_dirs: "$HOME/x": ~ and $`, "4: security: allow_read: want text", `4: security: allow_read: "" is not a path`, `5: security: allow_write: "~/x"`}},
+		{"allowlist", "agent_state_allowlist:\n  Schedule: [a]\n  schedule:\n  memory: [a b]\n  fs: []\n", []string{
+			`2: agent_state_allowlist: "Schedule" is not a name for an extension`, "3: agent_state_allowlist: schedule: want a list of agents; [] is none", `4: agent_state_allowlist: memory: "a b" is not a name`}},
+		{"providers", "web_search:\n  providers:\n    - {kind: brave}\n    - {kind: searxng}\n    - {key: x}\n    - {kind: kagi, key: '${A B}'}\n    - {kind: searxng, api_base: 'ftp://x'}\n    - {kind: kagi, key: $}\n", []string{
+			"3: web_search: providers: check search back end brave: it needs the name of a secret", "4: web_search: providers: check search back end searxng: it needs api_base",
+			"5: web_search: providers: a provider without a kind", "6: web_search: providers: key: want the name of a secret", "7: web_search: providers: check search back end searxng: api_base must be",
+			"8: web_search: providers: key: want the name of a secret"}},
 		{"too large", "#" + strings.Repeat("x", maxConfig), []string{"0: the file is larger"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -104,25 +135,46 @@ func TestExampleIsValidAndComplete(t *testing.T) {
 	if f, faults := parseConfig([]byte(exampleConfig())); len(faults) > 0 || !reflect.DeepEqual(f, fileConfig{}) {
 		t.Fatalf("as shipped: %+v, %v", f, faults)
 	}
+	f := parsedExample(t)
+	for _, name := range unset(reflect.ValueOf(f), "config") {
+		t.Errorf("the example leaves %s unset", name)
+	}
+	v := reflect.ValueOf(f)
+	if n := len(configKeys()); n != v.NumField() {
+		t.Errorf("%d keys, %d fields", n, v.NumField())
+	}
+}
+
+// exampleOn is the example with the comment signs of its settings taken away.
+func exampleOn() string {
 	var on strings.Builder
 	for l := range strings.Lines(exampleConfig()) {
 		if set, ok := strings.CutPrefix(l, "#"); ok && !strings.HasPrefix(l, "# ") || strings.HasPrefix(l, "#  ") {
 			on.WriteString(set)
 		}
 	}
-	f, faults := parseConfig([]byte(on.String()))
-	if len(faults) > 0 {
-		t.Fatalf("%v in\n%s", faults, on.String())
-	}
-	v := reflect.ValueOf(f)
-	for i := range v.NumField() {
-		if v.Field(i).IsZero() {
-			t.Errorf("the example leaves %s unset", v.Type().Field(i).Name)
+	return on.String()
+}
+
+// unset names the fields without a value, those of structs and of the first items of lists included.
+func unset(v reflect.Value, name string) []string {
+	switch {
+	case v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0:
+		return []string{name}
+	case v.Kind() == reflect.Slice:
+		return unset(v.Index(0), name+"[0]")
+	case v.Kind() == reflect.Map && v.Type().Elem().Kind() == reflect.Struct:
+		iter := v.MapRange()
+		iter.Next()
+		return unset(iter.Value(), name+"."+iter.Key().String())
+	case v.Kind() == reflect.Struct:
+		var out []string
+		for i := range v.NumField() {
+			out = append(out, unset(v.Field(i), name+"."+v.Type().Field(i).Name)...)
 		}
+		return out
 	}
-	if n := len(configKeys()); n != v.NumField() {
-		t.Errorf("%d keys, %d fields", n, v.NumField())
-	}
+	return nil
 }
 
 func TestConfigCommands(t *testing.T) {
@@ -168,8 +220,7 @@ func TestConfigCommands(t *testing.T) {
 
 func TestConfigShowAsksTheDaemon(t *testing.T) {
 	b := newBench(t)
-	b.node.results["config"] = control.Settings{Name: "running", MDNS: true, MemoryBudget: defaultMemory, LogLevel: "info",
-		Agents: control.List[control.AgentSpec]{{Name: "chaz"}}, DefaultAgents: control.List[string]{"chaz"}}
+	b.node.results["config"] = fileConfig{Name: "running"}.settings("", b.home)
 	b.daemon(t)
 	r := b.do("config", "show")
 	if r.code != 0 || !strings.Contains(r.out, "name: running") || !strings.Contains(r.err, "another name than") || strings.Count(r.err, "\n") != 1 {
@@ -251,7 +302,7 @@ func TestSizeRoundTrip(t *testing.T) {
 }
 
 func TestNearestFindsSlips(t *testing.T) {
-	known := keyNames(configKeys())
+	known := keyNames(topKeys())
 	rapid.Check(t, func(t *rapid.T) {
 		k := rapid.SampledFrom(known).Draw(t, "key")
 		i := rapid.IntRange(0, len(k)-2).Draw(t, "at")
@@ -270,6 +321,9 @@ func TestNearestFindsSlips(t *testing.T) {
 
 func FuzzConfig(f *testing.F) {
 	f.Add([]byte(exampleConfig()))
+	f.Add([]byte(exampleOn()))
+	f.Add([]byte(everyToolKey))
+	f.Add([]byte("security: {tool_policies: {a: {timeout: 1}, b: }, network: {endpoints: [{host: '*'}]}}\nagent_state_allowlist: {a: []}\n"))
 	f.Add([]byte("agents:\n  - name: a\n    tools: [x]\nlisten: 0.0.0.0:1\n"))
 	f.Add([]byte("name: &x a\nlisten: *x\n<<: *x\n"))
 	f.Add([]byte("? a\n: b\n--- !!map\n{}\n...\n"))
@@ -282,9 +336,14 @@ func FuzzConfig(f *testing.F) {
 		}
 		if len(faults) == 0 {
 			// What was accepted must be usable.
-			s := cfg.settings("host")
-			if s.MemoryBudget < leastMemory || s.Name == "" {
+			s := cfg.settings("host", "/home")
+			if s.MemoryBudget < leastMemory || s.Name == "" || node.CheckSecurity(s.Security) != nil {
 				t.Errorf("accepted %+v", s)
+			}
+			for _, p := range s.WebSearch.Providers {
+				if err := node.CheckSearch(p); err != nil {
+					t.Errorf("accepted %+v: %v", p, err)
+				}
 			}
 		}
 	})

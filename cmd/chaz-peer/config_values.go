@@ -55,6 +55,9 @@ func readWith[T any](n ast.Node, to *T, parse func(string) (T, error)) []fault {
 // readEach reads a list of text; each item may give several values.
 func readEach(n ast.Node, to *[]string, parse func(string) ([]string, error)) []fault {
 	var faults []fault
+	if *to == nil {
+		*to = []string{} // an empty list is not the same as none
+	}
 	for _, item := range listOf(n) {
 		s, err := textOf(item)
 		var vs []string
@@ -104,14 +107,6 @@ func checkLoopback(s string) error {
 		return fmt.Errorf("%q is not a loopback address with a port, such as 127.0.0.1:4712", clipText(s))
 	}
 	return nil
-}
-
-func logLevel(s string) (string, error) {
-	levels := []string{"debug", "info", "warn", "error"}
-	if !slices.Contains(levels, s) {
-		return "", fmt.Errorf("%s", unknownKey("level", s, levels))
-	}
-	return s, nil
 }
 
 // parseSize reads a number of bytes with an optional unit.

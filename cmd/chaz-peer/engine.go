@@ -22,15 +22,8 @@ func newEngine() engine {
 }
 
 func nodeConfig(o nodeOptions, wait time.Duration) node.Config {
-	s := o.Settings
-	c := node.Config{
-		Home: o.Home, Listen: s.Listen, MDNS: s.MDNS, Static: s.StaticPeers, Skew: time.Duration(s.ClockSkewMS) * time.Millisecond,
-		ControlTCP: s.ControlTCP, MemoryBudget: s.MemoryBudget, Name: s.Name, DefaultAgents: s.DefaultAgents, LogLevel: s.LogLevel,
-		LockWait: wait, IgnoreRole: o.IgnoreRole, Log: o.Log,
-	}
-	for _, a := range s.Agents {
-		c.Agents = append(c.Agents, node.AgentTemplate{Name: a.Name, Config: a.Config})
-	}
+	c := node.ConfigOf(o.Settings)
+	c.Home, c.LockWait, c.IgnoreRole, c.Log = o.Home, wait, o.IgnoreRole, o.Log
 	return c
 }
 

@@ -64,7 +64,7 @@ func (a *app) options() (nodeOptions, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Settings = file.settings(a.hostname)
+	o.Settings = file.settings(a.hostname, a.home)
 	if s := a.env("CHAZ_CLOCK_SKEW"); s != "" {
 		skew, err := parseDuration(s)
 		if err != nil {

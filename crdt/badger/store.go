@@ -188,7 +188,7 @@ func (s *Store) Close() error {
 	select {
 	case err = <-done:
 	case <-patience.C:
-		err = fmt.Errorf("Badger did not finish within %s (is the disk full?)", s.patience)
+		err = fmt.Errorf("the engine did not finish within %s (is the disk full?)", s.patience)
 	}
 	if err != nil {
 		return fmt.Errorf("close store %s: %w", s.dir, err)

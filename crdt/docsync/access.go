@@ -54,6 +54,9 @@ func (s *Session) onObjectsLoaded(ch *channel, r ObjectsLoaded) error {
 	if ch.answer {
 		ch.answer = false
 		ch.local = r.Vector
+		if len(r.Refused) > 0 && ch.doc.reason == "" {
+			ch.doc.reason = refusedHere(crdt.Reason(r.Refused[0].Reason))
+		}
 		if err := s.sendHave(ch, r.Refused); err != nil {
 			return err
 		}

@@ -80,6 +80,8 @@ func (s *Session) taken(ch *channel, v crdt.Verdict) {
 	delete(ch.stopped, v.Actor)
 }
 
+func refusedHere(r crdt.Reason) string { return "a change was refused here: " + string(r) }
+
 func (s *Session) notTaken(ch *channel, v crdt.Verdict) {
 	s.count[CountRefused]++
 	delete(ch.waiting, v.Hash)
@@ -93,7 +95,7 @@ func (s *Session) notTaken(ch *channel, v crdt.Verdict) {
 		return
 	}
 	ch.seenThere(v)
-	ch.doc.reason = "a change was refused here: " + string(v.Reason)
+	ch.doc.reason = refusedHere(v.Reason)
 	s.touch(ch.doc)
 }
 

@@ -186,16 +186,22 @@ func (l *link) follow(ctx context.Context, out chan<- seen) {
 		if _, err := feed.Next(ctx); err != nil {
 			return
 		}
+		var now seen
 		err := l.b.repo.View(ctx, l.doc, func(v *crdt.View) error {
 			log, err := logOf(v)
 			if err != nil {
 				return err
 			}
 			e, _ := log.Latest(nameOf(l.a.turn - 1))
-			out <- seen{e.ID, time.Now()}
+			now = seen{e.ID, time.Now()}
 			return nil
 		})
 		if err != nil {
+			return
+		}
+		select {
+		case out <- now:
+		case <-ctx.Done():
 			return
 		}
 	}
@@ -210,9 +216,9 @@ func (l *link) measureLive(ctx context.Context, transport string, t *table) (tim
 	}
 	defer func() { _ = echo.Reset() }()
 	events := make(chan seen, 16)
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	l.wg.Go(func() { l.follow(ctx, events) })
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	l.wg.Go(func() { l.follow(following, events) })
 
 	for range l.opt.writes {
 		took, err := l.liveOnce(ctx, events)
@@ -227,6 +233,7 @@ func (l *link) measureLive(ctx context.Context, transport string, t *table) (tim
 	}
 	label := l.label + " " + transport
 	t.add(row{what: "write on A → fold changed on B, durable on both", against: "one round trip and two raw synced puts", size: label, pairs: times, unit: inTime, aim: 3, aim99: 6})
+	stop()
 	for _, x := range []struct {
 		what  string
 		write func() error

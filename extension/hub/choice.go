@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
@@ -52,7 +53,7 @@ func (h *Hub) choose(ctx context.Context, c *catalog, k TurnKey, narrow bool, wa
 		}
 		out.hosted = true
 		if narrow {
-			out.on = keep(out.on, func(c chosen) bool { return !log.Disabled(c.ent.name()) })
+			out.on = slices.DeleteFunc(out.on, func(c chosen) bool { return log.Disabled(c.ent.name()) })
 		}
 		return nil
 	})
@@ -60,16 +61,6 @@ func (h *Hub) choose(ctx context.Context, c *catalog, k TurnKey, narrow bool, wa
 		return choice{}, fmt.Errorf("read extensions of agent %s: %w", k.Agent.ID.Short(), err)
 	}
 	return out, nil
-}
-
-func keep(list []chosen, fn func(chosen) bool) []chosen {
-	out := list[:0]
-	for _, c := range list {
-		if fn(c) {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // hosts reports whether this peer may write to an agent's document, which is what hosting means.

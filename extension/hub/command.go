@@ -102,7 +102,7 @@ func (t *Turn) command(word string, owners []*entry) (*instance, func(context.Co
 	for at := range scopes {
 		for _, m := range t.members {
 			x := m.at[at]
-			if x == nil || !slices.Contains(owners, m.ent) || m.ent.suspended.Load() || !x.alive() {
+			if x == nil || !slices.Contains(owners, m.ent) || m.ent.suspended.Load() {
 				continue
 			}
 			for _, c := range x.ext.Commands {

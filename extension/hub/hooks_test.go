@@ -247,4 +247,12 @@ func TestASuspendedEnforcingExtensionKeepsDenying(t *testing.T) {
 	if state, _ := w.hub.State("strict"); state != StateSuspended {
 		t.Error(state)
 	}
+	w.hub.Resume("strict")
+	w.during(session, extension.Agent{}, func(turn *Turn) { // also when it happens within one turn
+		for range 2 * maxFaults {
+			if got := turn.ToolCall(w.ctx, "t", []byte(`{}`), nil); got.Verdict != extension.Deny || got.By != "strict" {
+				t.Errorf("%+v", got)
+			}
+		}
+	})
 }

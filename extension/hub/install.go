@@ -140,7 +140,20 @@ func (h *Hub) register(ctx context.Context, fresh []*entry, results []Result) bo
 	for _, j := range jobs {
 		go h.build(ctx, j)
 	}
+	h.warnCommands()
 	return true
+}
+
+// warnCommands tells of slash commands that are never dispatched, or not where another is on.
+func (h *Hub) warnCommands() {
+	c := h.catalog.Load()
+	for _, e := range c.entries {
+		for _, w := range e.decl.Commands {
+			if owners := c.words[w]; len(owners) == 0 || owners[0] != e {
+				h.warnOnce(e.name()+"/"+w, "a slash command is left out: its name is taken", "extension", e.name(), "command", w)
+			}
+		}
+	}
 }
 
 // adopt makes entries the catalogue, ends what has lost a required capability and prepares the Global

@@ -174,6 +174,11 @@ func TestInvalidManifests(t *testing.T) {
 	if got := names(w.hub.Declarations()); !slices.Equal(got, []string{"good", "honest"}) {
 		t.Error(got)
 	}
+	twin := newFake("good", extension.GitRef("other", "https://example.org/x", "1"), nil)
+	wantError(t, w.install(twin)[0].Err, "other")
+	if state, reason := w.hub.State("good"); state != StateOK || len(w.hub.Failures()) != 2 {
+		t.Errorf("an invalid manifest says nothing about the healthy extension of that name: %s %s", state, reason)
+	}
 	if hostOnly.built.Load()+thief.built.Load() != 0 {
 		t.Error("an extension with an invalid manifest was built")
 	}

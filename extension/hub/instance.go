@@ -25,7 +25,7 @@ type instance struct {
 	holds    int   // turns
 	calls    int   // calls in progress
 	used     int64 // clock of the last hold or call, ms
-	ended    bool  // no more holds
+	ended    bool  // out of its slot: no more holds
 	cut      bool  // no more calls either: turns lose it
 	shutting bool
 }
@@ -45,16 +45,13 @@ func newInstance(s *slot, x *extension.Instance, now int64) *instance {
 	return i
 }
 
-// hold keeps the instance alive for a turn; false if it has ended.
-func (i *instance) hold(now int64) bool {
+// hold keeps the instance alive for a turn. The caller found it in its slot and holds Hub.mu: it has
+// not ended.
+func (i *instance) hold(now int64) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.ended {
-		return false
-	}
 	i.holds++
 	i.used = now
-	return true
 }
 
 // drop ends a hold. Like finish and end it reports whether the caller must now call shutdown.

@@ -125,6 +125,9 @@ type place struct {
 // it went.
 func invoke[T any](ctx context.Context, h *Hub, i *instance, at place, limit time.Duration, fn func(context.Context) (T, error)) (T, error) {
 	var zero T
+	if err := ctx.Err(); err != nil {
+		return zero, err // the caller has gone
+	}
 	if !i.begin() {
 		return zero, errEnded
 	}

@@ -143,6 +143,64 @@ func TestOneAttemptForAllWhoWait(t *testing.T) {
 	}
 }
 
+func TestWhoLeavesWhileWaitingHoldsNothing(t *testing.T) {
+	w := newWorld(t)
+	started, release := make(chan struct{}), make(chan struct{})
+	ready := w.watched("ready", extension.PerSession)
+	slow := compiled("slow").at(extension.PerSession).builds(func(context.Context, extension.ScopeContext) (*extension.Instance, error) {
+		close(started)
+		<-release
+		return &extension.Instance{}, nil
+	})
+	w.mustInstall(ready, slow)
+	session := w.session(ready)
+	w.during(session, extension.Agent{}, func(*Turn) {})
+	w.toggle(session, activation.Activated, slow)
+	ctx, cancel := context.WithCancel(w.ctx)
+	go func() { <-started; cancel() }()
+	if _, err := w.hub.Turn(ctx, TurnKey{Session: session}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	w.noted()
+	if err := w.hub.SessionShutdown(w.ctx, session); err != nil {
+		t.Error(err)
+	}
+	w.wantNotes("ready per_session shutdown")
+	close(release)
+}
+
+func TestASettingThatChangesWhileTheInstanceIsBuilt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		first := make(chan struct{})
+		f := compiled("f", extension.HookTool).at(extension.PerSession)
+		f.d.ReadAtBuild = []string{"banks"}
+		f.builds(func(ctx context.Context, s extension.ScopeContext) (*extension.Instance, error) {
+			banks, err := s.(extension.SessionContext).Settings.Get(ctx, "banks")
+			if banks == nil {
+				<-first
+			}
+			return &extension.Instance{Tools: []extension.Tool{tool("t", string(banks))}, Shutdown: func(context.Context) error { w.note("shutdown %s", banks); return nil }}, err
+		})
+		w.mustInstall(f)
+		session := w.session(f)
+		old := make(chan *Turn)
+		go func() { old <- w.turn(session, extension.Agent{}) }()
+		synctest.Wait()
+		w.set(session, "f/banks", 1)
+		fresh := w.turn(session, extension.Agent{})
+		close(first)
+		for _, turn := range []*Turn{<-old, fresh} { // both work with the new settings
+			if got, err := run(w, turn, "t", ""); got != "1" || err != nil {
+				t.Errorf("%q %v", got, err)
+			}
+			turn.Release()
+		}
+		synctest.Wait()
+		w.wantNotes("shutdown ") // the one that was built with the old ones
+	})
+}
+
 func TestBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -157,7 +215,7 @@ func TestBackOff(t *testing.T) {
 		w.mustInstall(f, sibling)
 		session, other := w.session(f, sibling), w.session(f)
 		use := func(s crdt.DocID) int { w.during(s, extension.Agent{}, func(*Turn) {}); return int(f.built.Load()) }
-		if use(session) != 1 || use(session) != 1 {
+		if first, second := use(session), use(session); first != 1 || second != 1 {
 			t.Errorf("tried at once again: %d", f.built.Load())
 		}
 		if use(other) != 2 {

@@ -20,8 +20,9 @@ func (h *Hub) Routine(ctx context.Context, ext string, f extension.Fire) error {
 	h.mu.Lock()
 	var x *instance
 	reason := e.failure()
-	if e.global != nil && e.global.live != nil && e.global.live.hold(h.now()) {
+	if e.global != nil && e.global.live != nil {
 		x = e.global.live
+		x.hold(h.now())
 	}
 	h.mu.Unlock()
 	switch {

@@ -69,9 +69,7 @@ func (h *Hub) take(n need, now int64, ended *[]*instance) *instance {
 	if s.live == nil {
 		return nil
 	}
-	if !s.live.hold(now) {
-		return nil
-	}
+	s.live.hold(now)
 	return s.live
 }
 
@@ -169,7 +167,7 @@ func (h *Hub) build(ctx context.Context, j job) {
 		s.reason, s.failedAt = oneLine(err.Error()), now
 		s.wait = min(max(2*s.wait, h.time.RetryMin), h.time.RetryMax)
 	} else {
-		s.reason, s.wait = "", 0
+		s.reason = ""
 	}
 	switch {
 	case i == nil:

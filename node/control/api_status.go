@@ -86,31 +86,6 @@ type ID struct {
 	Addrs  List[string] `json:"addrs"`
 }
 
-// ConfigParams has no fields.
-type ConfigParams struct{}
-
-// Settings is what a node runs with: the config file with flags and defaults applied.
-type Settings struct {
-	Name          string          `json:"name"`
-	Listen        List[string]    `json:"listen"`
-	MDNS          bool            `json:"mdns"`
-	StaticPeers   List[string]    `json:"static_peers"`
-	ClockSkewMS   int64           `json:"clock_skew_ms"`
-	ControlTCP    string          `json:"control_tcp"`
-	MemoryBudget  int64           `json:"memory_budget"` // bytes
-	LogLevel      string          `json:"log_level"`
-	Agents        List[AgentSpec] `json:"agents"`
-	DefaultAgents List[string]    `json:"default_agents"`
-}
-
-// AgentSpec is an agent as the config file declares it: a template that is read when the agent's
-// document is created, and again when the block changes. Config holds only the fields that were
-// given.
-type AgentSpec struct {
-	Name   string         `json:"name"`
-	Config map[string]any `json:"config,omitempty"`
-}
-
 // CmdParams is one slash command on a session, as the given agent or the one that answers there.
 type CmdParams struct {
 	Session string `json:"session"`

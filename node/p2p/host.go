@@ -51,8 +51,7 @@ func newHost(cfg Config, g *gate, tracer swarm.MetricsTracer) (host.Host, error)
 		// With few peers, most of them often away, these would take absence for a broken network.
 		libp2p.UDPBlackHoleSuccessCounter(nil),
 		libp2p.IPv6BlackHoleSuccessCounter(nil),
-		libp2p.DialRanker(rankDials),
-		libp2p.SwarmOpts(swarm.WithMetricsTracer(tracer)),
+		libp2p.SwarmOpts(swarm.WithDialRanker(rankDials), swarm.WithMetricsTracer(tracer)),
 	)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start network: %w", err), conns.Close(), limits.Close())

@@ -15,10 +15,13 @@ const (
 	Block  LeakMode = "block"
 )
 
-// leakPattern is one kind of secret. The literal is what every match holds, for a quick no.
+// leakPattern is one kind of secret. The expression begins with a literal, which makes the search for
+// it fast.
 type leakPattern struct {
-	name, literal string
-	re            *regexp.Regexp
+	name string
+	re   *regexp.Regexp
+	fold bool // in any case; the expression is for a text in lower case
+	keys bool // the ends of private keys
 }
 
 // scanner finds secrets in texts. The patterns have no word boundary in front: a secret behind an
@@ -26,23 +29,36 @@ type leakPattern struct {
 type scanner []leakPattern
 
 func newScanner() scanner {
-	p := func(name, literal, re string) leakPattern {
-		return leakPattern{name, literal, regexp.MustCompile(re)}
+	p := func(name, re string) leakPattern { return leakPattern{name: name, re: regexp.MustCompile(re)} }
+	s := scanner{
+		p("anthropic_key", `sk-ant-[A-Za-z0-9_-]{20,}`),
+		p("openrouter_key", `sk-or-v1-[0-9A-Fa-f]{64}`),
+		p("openai_project_key", `sk-proj-[A-Za-z0-9_-]{20,}`),
+		p("openai_key", `sk-[A-Za-z0-9]{20,}`),
+		p("github_token", `ghp_[A-Za-z0-9]{36,}`),
+		p("github_token", `ghs_[A-Za-z0-9]{36,}`),
+		p("github_fine_grained_token", `github_pat_[A-Za-z0-9_]{22,}`),
+		p("aws_access_key", `AKIA[0-9A-Z]{16}`),
+		p("slack_token", `xox[bpoas]-[A-Za-z0-9-]{10,}`),
+		p("sendgrid_key", `SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
+		{name: "bearer_token", re: regexp.MustCompile(`bearer +[a-z0-9._~+/=-]{20,}`), fold: true},
+		{re: regexp.MustCompile(`-----(?:BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`), keys: true},
 	}
-	return scanner{
-		p("anthropic_key", "sk-ant-", `sk-ant-[A-Za-z0-9_-]{20,}`),
-		p("openrouter_key", "sk-or-v1-", `sk-or-v1-[0-9A-Fa-f]{64}`),
-		p("openai_project_key", "sk-proj-", `sk-proj-[A-Za-z0-9_-]{20,}`),
-		p("openai_key", "sk-", `sk-[A-Za-z0-9]{20,}`),
-		p("github_token", "gh", `gh[ps]_[A-Za-z0-9]{36,}`),
-		p("github_fine_grained_token", "github_pat_", `github_pat_[A-Za-z0-9_]{22,}`),
-		p("aws_access_key", "AKIA", `AKIA[0-9A-Z]{16}`),
-		p("stripe_key", "k_", `[sr]k_(?:live|test)_[A-Za-z0-9]{20,}`),
-		p("slack_token", "xox", `xox[bpoas]-[A-Za-z0-9-]{10,}`),
-		p("bearer_token", "", `(?i:bearer) +[A-Za-z0-9._~+/=-]{20,}`),
-		p("sendgrid_key", "SG.", `SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`),
-		p("", "PRIVATE KEY", `-----(?:BEGIN|END) (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----`), // the ends of a block
+	for _, prefix := range []string{"sk_live_", "sk_test_", "rk_live_", "rk_test_"} {
+		s = append(s, p("stripe_key", prefix+`[A-Za-z0-9]{20,}`))
 	}
+	return s
+}
+
+// lower is strings.ToLower for ASCII letters alone, so that places stay the same.
+func lower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	return string(b)
 }
 
 // leakSlack is how far behind the end of what is kept the scan looks, so that a secret that is cut
@@ -91,14 +107,16 @@ func (s scanner) clean(text string, limit int) (out string, names []string, cut 
 func (s scanner) find(text string) []span {
 	var found []span
 	for _, p := range s {
-		switch {
-		case !strings.Contains(text, p.literal):
-		case p.name == "":
+		if p.keys {
 			found = append(found, keyBlocks(text, p.re)...)
-		default:
-			for _, m := range p.re.FindAllStringIndex(text, -1) {
-				found = append(found, span{m[0], m[1], p.name})
-			}
+			continue
+		}
+		in := text
+		if p.fold {
+			in = lower(text)
+		}
+		for _, m := range p.re.FindAllStringIndex(in, -1) {
+			found = append(found, span{m[0], m[1], p.name})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b span) int {

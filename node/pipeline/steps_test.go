@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -151,8 +153,12 @@ func TestArguments(t *testing.T) {
 }
 
 func TestFaultySchemas(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "fine.json")
+	if err := os.WriteFile(file, []byte(`{"type":"object"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, s := range map[string]string{
-		"no JSON": `{`, "no schema": `{"type":7}`, "a remote reference": `{"$ref":"https://example.com/x.json"}`, "a file": `{"$ref":"file:///etc/passwd"}`,
+		"no JSON": `{`, "no schema": `{"type":7}`, "a remote reference": `{"$ref":"https://example.com/x.json"}`, "a file": `{"$ref":"file://` + file + `"}`,
 		"another dialect": `{"$schema":"https://example.com/dialect"}`, "an expression": `{"properties":{"n":{"pattern":"("}}}`, "dangling": `{"$ref":"#/$defs/none"}`,
 		"too long": `{"description":"` + strings.Repeat("x", maxSchema) + `"}`, "a circle": `{"$ref":"#"}`,
 	} {
@@ -268,4 +274,28 @@ func TestPolicies(t *testing.T) {
 			t.Errorf("%+v was accepted", cfg)
 		}
 	}
+}
+
+func FuzzArguments(f *testing.F) {
+	f.Add(schema, `{"n":1}`)
+	f.Add(schema, `{"n":-1,"b":[]}`)
+	f.Add(`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"type":"null"},{"required":["x"]}]}}}`, `{"x":1e400}`)
+	f.Add(`{"properties":{"n":{"pattern":"^(a+)+$"}}}`, `{"n":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!"}`)
+	f.Fuzz(func(t *testing.T, schema, args string) {
+		if len(schema) > 2000 || len(args) > 2000 {
+			return
+		}
+		var s schemas
+		parsed, err := parse(json.RawMessage(args))
+		if err != nil {
+			return
+		}
+		if again, err := parse(parsed); err != nil || string(again) != string(parsed) {
+			t.Fatalf("%q is read as %s, and that as %s (%v)", args, parsed, again, err)
+		}
+		first := fmt.Sprint(s.check(t.Context(), json.RawMessage(schema), parsed))
+		if second := fmt.Sprint(s.check(t.Context(), json.RawMessage(schema), parsed)); first != second {
+			t.Fatalf("two answers: %s and %s", first, second)
+		}
+	})
 }
