@@ -109,7 +109,7 @@ func readBlocks[T any](n ast.Node, to *[]T, keys []key[T], finish func(T) error)
 	for _, item := range listOf(n) {
 		var v T
 		entries, ok := mappingOf(item)
-		if !ok || entries == nil {
+		if !ok || len(entries) == 0 {
 			faults = append(faults, at(item, fmt.Errorf("want a list of blocks with the keys %s", strings.Join(keyNames(keys), ", ")))...)
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
@@ -145,39 +146,56 @@ func handles() Handles {
 
 func TestAGoodExtensionPasses(t *testing.T) { Run(t, good(), handles()) }
 
+// A fault spoils an extension: its declaration when the instance is nil, else the instance.
+type fault func(s *sample, i *extension.Instance)
+
+func declared(fn func(*extension.Declaration)) fault {
+	return func(s *sample, i *extension.Instance) {
+		if i == nil {
+			fn(&s.d)
+		}
+	}
+}
+
+func built(fn func(*extension.Instance)) fault {
+	return func(_ *sample, i *extension.Instance) {
+		if i != nil {
+			fn(i)
+		}
+	}
+}
+
+func runs(fn func(context.Context, json.RawMessage) (string, error)) fault {
+	return built(func(i *extension.Instance) {
+		i.Tools[0].Run = func(ctx context.Context, _ extension.Call, args json.RawMessage) (string, error) {
+			return fn(ctx, args)
+		}
+	})
+}
+
 // faults are what the suite must find, by a part of what it says.
-func faults() map[string]func(*sample, *extension.Instance) {
-	declared := func(fn func(*extension.Declaration)) func(*sample, *extension.Instance) {
-		return func(s *sample, i *extension.Instance) {
-			if i == nil {
-				fn(&s.d)
-			}
-		}
+func faults() map[string]fault {
+	all := declarationFaults()
+	maps.Copy(all, instanceFaults())
+	return all
+}
+
+func declarationFaults() map[string]fault {
+	return map[string]fault{
+		"reserved":                declared(func(d *extension.Declaration) { d.Name = "mcp-x"; d.Ref = extension.GitRef("mcp-x", "r", "s") }),
+		"API 7":                   declared(func(d *extension.Declaration) { d.API = 7 }),
+		"unknown scope":           declared(func(d *extension.Declaration) { d.Scopes = []extension.Scope{"moon"} }),
+		"unknown hook kind":       declared(func(d *extension.Declaration) { d.Hooks = append(d.Hooks, "moon") }),
+		"belongs to the host":     declared(func(d *extension.Declaration) { d.Commands = append(d.Commands, "quit") }),
+		"brought at no scope":     declared(func(d *extension.Declaration) { d.Commands = append(d.Commands, "more") }),
+		"no JSON form":            declared(func(d *extension.Declaration) { d.Settings = map[string]any{"f": func() {}} }),
+		"does not declare":        declared(func(d *extension.Declaration) { d.Hooks = []extension.HookKind{extension.HookCommand} }),
+		"provides the capability": declared(func(d *extension.Declaration) { d.Provides = nil }),
 	}
-	built := func(fn func(*extension.Instance)) func(*sample, *extension.Instance) {
-		return func(_ *sample, i *extension.Instance) {
-			if i != nil {
-				fn(i)
-			}
-		}
-	}
-	runs := func(fn func(context.Context, json.RawMessage) (string, error)) func(*sample, *extension.Instance) {
-		return built(func(i *extension.Instance) {
-			i.Tools[0].Run = func(ctx context.Context, _ extension.Call, args json.RawMessage) (string, error) {
-				return fn(ctx, args)
-			}
-		})
-	}
-	return map[string]func(*sample, *extension.Instance){
-		"reserved":                           declared(func(d *extension.Declaration) { d.Name = "mcp-x"; d.Ref = extension.GitRef("mcp-x", "r", "s") }),
-		"API 7":                              declared(func(d *extension.Declaration) { d.API = 7 }),
-		"unknown scope":                      declared(func(d *extension.Declaration) { d.Scopes = []extension.Scope{"moon"} }),
-		"unknown hook kind":                  declared(func(d *extension.Declaration) { d.Hooks = append(d.Hooks, "moon") }),
-		"belongs to the host":                declared(func(d *extension.Declaration) { d.Commands = append(d.Commands, "quit") }),
-		"brought at no scope":                declared(func(d *extension.Declaration) { d.Commands = append(d.Commands, "more") }),
-		"no JSON form":                       declared(func(d *extension.Declaration) { d.Settings = map[string]any{"f": func() {}} }),
-		"does not declare":                   declared(func(d *extension.Declaration) { d.Hooks = []extension.HookKind{extension.HookCommand} }),
-		"provides the capability":            declared(func(d *extension.Declaration) { d.Provides = nil }),
+}
+
+func instanceFaults() map[string]fault {
+	return map[string]fault{
 		"is there twice":                     built(func(i *extension.Instance) { i.Tools = append(i.Tools, i.Tools[0]) }),
 		"has no description":                 built(func(i *extension.Instance) { i.Tools[0].Description = " " }),
 		"no JSON Schema of an object":        built(func(i *extension.Instance) { i.Tools[0].Parameters = json.RawMessage(`{"type":"array"}`) }),

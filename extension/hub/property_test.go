@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
 	"github.com/chaz-peer/chaz-peer/extension/activation"
 )
@@ -26,7 +27,7 @@ type plan struct {
 	on, off  bool // in the session; by the agent
 }
 
-func (p plan) fake(w *world) *fake {
+func (p plan) fake() *fake {
 	f := external(p.name, extension.HookTool, extension.HookBeforeAgentStart)
 	if p.compiled {
 		f = compiled(p.name, extension.HookTool, extension.HookBeforeAgentStart)
@@ -142,18 +143,7 @@ func TestOrderOwnershipAndFilter(t *testing.T) {
 			}
 		}
 		filtered += len(plans) - len(live)
-		var list []*fake
-		for _, p := range plans {
-			f := p.fake(w)
-			list = append(list, f)
-			if p.on {
-				w.toggle(session, activation.Activated, f)
-			}
-			if p.off && withAgent {
-				w.toggle(agent.ID, activation.Deactivated, f)
-			}
-		}
-		w.mustInstall(list...)
+		w.enact(plans, session, agent)
 		turn := w.turn(session, agent)
 		defer turn.Release()
 		var active []string
@@ -168,13 +158,7 @@ func TestOrderOwnershipAndFilter(t *testing.T) {
 			r.Fatalf("tools %v; want %v", toolNames(turn), want)
 		}
 		for name, answer := range want {
-			b, ok := turn.Tool(name)
-			if !ok || !strings.HasPrefix(answer, b.Owner+" ") {
-				r.Fatalf("%s belongs to %q; want %q", name, b.Owner, answer)
-			}
-			if got, err := b.Tool.Run(w.ctx, b.Call, nil); got != answer || err != nil {
-				r.Fatalf("%s answers %q, %v; want %q", name, got, err, answer)
-			}
+			wantAnswer(r, w, turn, name, answer)
 			calls++
 			if !strings.HasSuffix(answer, string(extension.Global)) {
 				shadowed++
@@ -193,6 +177,33 @@ func TestOrderOwnershipAndFilter(t *testing.T) {
 	})
 	if shadowed == 0 || filtered == 0 || calls == 0 {
 		t.Errorf("not everything happened: %d %d %d", shadowed, filtered, calls)
+	}
+}
+
+// enact installs extensions as planned and switches them on and off.
+func (w *world) enact(plans []plan, session crdt.DocID, agent extension.Agent) {
+	var list []*fake
+	for _, p := range plans {
+		f := p.fake()
+		list = append(list, f)
+		if p.on {
+			w.toggle(session, activation.Activated, f)
+		}
+		if p.off && !agent.ID.IsZero() {
+			w.toggle(agent.ID, activation.Deactivated, f)
+		}
+	}
+	w.mustInstall(list...)
+}
+
+// wantAnswer checks who owns a tool and which instance answers, as "owner scope".
+func wantAnswer(r *rapid.T, w *world, turn *Turn, name, answer string) {
+	b, ok := turn.Tool(name)
+	if !ok || !strings.HasPrefix(answer, b.Owner+" ") {
+		r.Fatalf("%s belongs to %q; want %q", name, b.Owner, answer)
+	}
+	if got, err := b.Tool.Run(w.ctx, b.Call, nil); got != answer || err != nil {
+		r.Fatalf("%s answers %q, %v; want %q", name, got, err, answer)
 	}
 }
 

@@ -51,6 +51,23 @@ func (l *ledger) instance(name string) *extension.Instance {
 	}
 }
 
+// wholeTurn uses everything that a turn has.
+func (w *world) wholeTurn(k TurnKey) {
+	turn, err := w.hub.Turn(w.ctx, k)
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	defer turn.Release()
+	turn.ToolCall(w.ctx, "t", []byte(`{}`), nil)
+	for _, i := range turn.Tools() {
+		if b, ok := turn.Tool(i.Name); ok {
+			_, _ = b.Tool.Run(w.ctx, b.Call, nil)
+		}
+	}
+	turn.AgentEnd(w.ctx)
+}
+
 // TestEverythingAtTheSameTime lets turns, commands, switches, closings, removals and installations
 // meet and counts at the end.
 func TestEverythingAtTheSameTime(t *testing.T) {
@@ -75,21 +92,7 @@ func TestEverythingAtTheSameTime(t *testing.T) {
 	go func() { ran <- w.hub.Run(ctx) }()
 
 	acts := []func(r *rand.Rand){
-		func(r *rand.Rand) {
-			turn, err := w.hub.Turn(w.ctx, TurnKey{Session: sessions[r.Intn(2)], Agent: agents[r.Intn(2)]})
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer turn.Release()
-			turn.ToolCall(w.ctx, "t", []byte(`{}`), nil)
-			for _, i := range turn.Tools() {
-				if b, ok := turn.Tool(i.Name); ok {
-					_, _ = b.Tool.Run(w.ctx, b.Call, nil)
-				}
-			}
-			turn.AgentEnd(w.ctx)
-		},
+		func(r *rand.Rand) { w.wholeTurn(TurnKey{Session: sessions[r.Intn(2)], Agent: agents[r.Intn(2)]}) },
 		func(r *rand.Rand) {
 			kinds := []activation.Kind{activation.Activated, activation.Deactivated, activation.Activated}
 			doc := []crdt.DocID{sessions[0], sessions[1], agents[0].ID}[r.Intn(3)]

@@ -1,0 +1,200 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/chaz-peer/chaz-peer/extension"
+)
+
+func TestRemovalWaitsForTheCallAndNotForTheTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		entered, release := make(chan struct{}), make(chan struct{})
+		f := external("f", extension.HookTool).at(extension.Global, extension.PerSession)
+		f.builds(func(_ context.Context, s extension.ScopeContext) (*extension.Instance, error) {
+			slow := extension.Tool{Name: "f__" + where(s), Run: func(context.Context, extension.Call, json.RawMessage) (string, error) {
+				entered <- struct{}{}
+				<-release
+				w.note("call over")
+				return "done", nil
+			}}
+			return &extension.Instance{Tools: []extension.Tool{slow}, Shutdown: func(context.Context) error { w.note("%s shutdown", where(s)); return nil }}, nil
+		})
+		w.mustInstall(f)
+		turn := w.turn(w.session(f), extension.Agent{})
+		b, _ := turn.Tool("f__per_session")
+		go func() { _, _ = b.Tool.Run(w.ctx, b.Call, nil) }()
+		<-entered
+		removed := make(chan error)
+		go func() { removed <- w.hub.Remove(w.ctx, "f") }()
+		synctest.Wait()
+		w.wantNotes("global shutdown") // nothing was running there
+		if len(turn.Tools()) != 0 {
+			t.Error("the turn still has its tools")
+		}
+		if _, err := b.Tool.Run(w.ctx, b.Call, nil); err == nil {
+			t.Error("a tool that was looked up before can still be called")
+		}
+		close(release)
+		if err := <-removed; err != nil {
+			t.Error(err)
+		}
+		w.wantNotes("call over", "per_session shutdown")
+		turn.Release()
+		synctest.Wait()
+		w.wantNotes()
+		if state, _ := w.hub.State("f"); state != StateUnknown || len(w.hub.Declarations()) != 0 {
+			t.Error(state)
+		}
+	})
+}
+
+func TestRemovalHasABound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		entered, release := make(chan struct{}), make(chan struct{})
+		f := external("f", extension.HookTool).gives(&extension.Instance{Tools: []extension.Tool{{Name: "f__t", Run: func(context.Context, extension.Call, json.RawMessage) (string, error) {
+			close(entered)
+			<-release
+			return "", nil
+		}}}})
+		w.mustInstall(f)
+		turn := w.turn(w.session(f), extension.Agent{})
+		defer turn.Release()
+		b, _ := turn.Tool("f__t")
+		go func() { _, _ = b.Tool.Run(w.ctx, b.Call, nil) }()
+		<-entered
+		wantError(t, w.hub.Remove(w.ctx, "f"), "remove extension f", "in progress")
+		close(release)
+		wantError(t, w.hub.Remove(w.ctx, "f"), "not installed")
+		w.mustInstall(compiled("in"))
+		wantError(t, w.hub.Remove(w.ctx, "in"), "compiled in")
+	})
+}
+
+func TestAnotherReferenceReplaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		version := func(sha string) *fake {
+			f := newFake("f", extension.GitRef("f", "https://example.org/f", strings.Repeat(sha, 40)), []extension.HookKind{extension.HookTool})
+			return f.at(extension.Global, extension.PerSession).builds(func(_ context.Context, s extension.ScopeContext) (*extension.Instance, error) {
+				return &extension.Instance{
+					Tools:    []extension.Tool{tool("f__t", sha)},
+					Shutdown: func(context.Context) error { w.note("%s %s shutdown", sha, where(s)); return nil },
+				}, nil
+			})
+		}
+		one, two := version("1"), version("2")
+		w.mustInstall(one)
+		old, fresh := w.session(one), w.session(two)
+		turn := w.turn(old, extension.Agent{})
+		defer turn.Release()
+		w.mustInstall(two)
+		synctest.Wait()
+		w.wantNotes("1 per_session shutdown", "1 global shutdown")
+		w.during(old, extension.Agent{}, func(turn *Turn) {
+			if len(turn.Tools()) != 0 {
+				t.Error("the session has another version on")
+			}
+		})
+		w.during(fresh, extension.Agent{}, func(turn *Turn) {
+			b, ok := turn.Tool("f__t")
+			if !ok {
+				t.Fatal("no tool")
+			}
+			if got, _ := b.Tool.Run(w.ctx, b.Call, nil); got != "2" {
+				t.Error(got)
+			}
+		})
+	})
+}
+
+func TestCloseEndsAllInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		all := []extension.Scope{extension.Global, extension.PerAgent, extension.PerSession}
+		a, b := w.watched("a", all...), w.watched("b", all...)
+		w.mustInstall(a, b)
+		session, agent := w.session(a, b), w.agent("nova")
+		w.during(session, agent, func(*Turn) {})
+		if err := w.hub.SessionStart(w.ctx, session); err != nil {
+			t.Fatal(err)
+		}
+		w.noted()
+		if err := w.hub.Close(w.ctx); err != nil {
+			t.Error(err)
+		}
+		w.wantNotes("a per_session end", "b per_session end",
+			"b per_session shutdown", "a per_session shutdown", "b per_agent shutdown", "a per_agent shutdown",
+			"b global shutdown", "a global shutdown")
+		if err := w.hub.Close(w.ctx); err != nil {
+			t.Error(err)
+		}
+		w.wantNotes()
+		if _, err := w.hub.Turn(w.ctx, TurnKey{Session: session}); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+		if r := w.install(compiled("late")); !errors.Is(r[0].Err, ErrClosed) {
+			t.Error(r)
+		}
+	})
+}
+
+func TestCloseIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		release := make(chan struct{})
+		t.Cleanup(func() { close(release) })
+		for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+			w.mustInstall(compiled(name).gives(&extension.Instance{Shutdown: func(context.Context) error {
+				w.note("%s", name)
+				<-release
+				return nil
+			}}))
+		}
+		held := w.watched("held", extension.PerSession)
+		w.mustInstall(held)
+		turn := w.turn(w.session(held), extension.Agent{})
+		w.noted()
+		start := time.Now()
+		wantError(t, w.hub.Close(w.ctx), "1 instances of held")
+		if took := time.Since(start); took != 30*time.Second {
+			t.Errorf("took %s", took)
+		}
+		synctest.Wait()
+		got := w.noted()
+		slices.Sort(got)
+		if !slices.Equal(got, []string{"a", "b", "c", "d", "e", "f", "held per_session shutdown"}) {
+			t.Errorf("every Shutdown is called once: %q", got)
+		}
+		turn.Release()
+		synctest.Wait()
+		w.wantNotes()
+	})
+}
+
+func TestCloseWaitsForATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		f := w.watched("f", extension.PerSession)
+		w.mustInstall(f)
+		turn := w.turn(w.session(f), extension.Agent{})
+		closed := make(chan error)
+		go func() { closed <- w.hub.Close(w.ctx) }()
+		synctest.Wait()
+		w.noted()
+		turn.AgentEnd(w.ctx)
+		turn.Release()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+		w.wantNotes("f per_session agent_end", "f per_session shutdown")
+	})
+}
