@@ -124,12 +124,27 @@ func TestWhoMayRevoke(t *testing.T) {
 		by, target int
 		ok         bool
 	}{
-		{0, 2, true}, {0, 4, true}, {2, 4, true}, {4, 4, true}, {2, 2, true}, {1, 5, true},
-		{0, 5, true},                 // the first owner is senior to the second and all he let in
-		{1, 2, false}, {1, 4, false}, // but not the other way round
-		{3, 2, false}, {2, 3, false}, // equals
-		{4, 2, false}, {3, 4, false}, {5, 4, false}, {6, 4, false},
-		{0, 1, true}, {1, 1, true}, {0, 0, true}, {1, 0, false}, {2, 0, false}, {5, 1, false},
+		{0, 2, true},
+		{0, 4, true},
+		{2, 4, true},
+		{4, 4, true},
+		{2, 2, true},
+		{1, 5, true},
+		{0, 5, true}, // the first owner is senior to the second and all he let in
+		{1, 2, false},
+		{1, 4, false}, // but not the other way round
+		{3, 2, false},
+		{2, 3, false}, // equals
+		{4, 2, false},
+		{3, 4, false},
+		{5, 4, false},
+		{6, 4, false},
+		{0, 1, true},
+		{1, 1, true},
+		{0, 0, true},
+		{1, 0, false},
+		{2, 0, false},
+		{5, 1, false},
 	} {
 		l, grants := build()
 		l.roles("before", all...)

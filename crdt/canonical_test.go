@@ -23,7 +23,8 @@ func encoded(t interface{ Fatal(...any) }, v any) []byte {
 func checkCanonical(t interface {
 	Fatal(...any)
 	Fatalf(string, ...any)
-}, v any) (quick bool) {
+}, v any,
+) (quick bool) {
 	want, err := canonicalTwice(encoded(t, v))
 	if err != nil {
 		t.Fatal(err)

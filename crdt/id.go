@@ -140,13 +140,17 @@ func (h ChangeHash) MarshalText() ([]byte, error) { return []byte(h.String()), n
 func (o ObjectID) MarshalText() ([]byte, error)   { return []byte(o.String()), nil }
 func (r RowID) MarshalText() ([]byte, error)      { return []byte(r.String()), nil }
 
-func (d *DocID) UnmarshalText(b []byte) (err error)   { *d, err = ParseDocID(string(b)); return err }
-func (p *PeerID) UnmarshalText(b []byte) (err error)  { *p, err = ParsePeerID(string(b)); return err }
+func (d *DocID) UnmarshalText(b []byte) (err error) { *d, err = ParseDocID(string(b)); return err }
+
+func (p *PeerID) UnmarshalText(b []byte) (err error) { *p, err = ParsePeerID(string(b)); return err }
+
 func (a *ActorID) UnmarshalText(b []byte) (err error) { *a, err = ParseActorID(string(b)); return err }
+
 func (h *ChangeHash) UnmarshalText(b []byte) (err error) {
 	*h, err = ParseChangeHash(string(b))
 	return err
 }
+
 func (o *ObjectID) UnmarshalText(b []byte) (err error) {
 	*o, err = ParseObjectID(string(b))
 	return err

@@ -28,6 +28,9 @@ func (n *Node) doctor(ctx context.Context, _ control.DoctorParams) (control.Doct
 	add("clock", err, detail, "set the machine's clock; documents converge anyway, stamps look odd")
 	detail, err = n.checkStore(ctx)
 	add("store", err, detail, "free some space on the disk that holds the home")
+	if n.cfg.Security.Sandbox != "" {
+		add("sandbox", n.machine.CheckSandbox(ctx), "commands run in "+n.cfg.Security.Sandbox, "install bubblewrap, or switch shell_sandbox off")
+	}
 	for _, s := range n.repo.List() {
 		if ctx.Err() != nil {
 			return out, ctx.Err()

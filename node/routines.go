@@ -24,7 +24,7 @@ type dispatcher struct{ n *Node }
 
 // Dispatch implements [routine.Dispatcher].
 func (d dispatcher) Dispatch(ctx context.Context, ext string, scope routine.Scope, payload json.RawMessage) error {
-	return d.n.hub.Routine(ctx, ext, extension.Fire{Scope: scope.String(), Payload: payload})
+	return d.n.hub.Routine(ctx, ext, extension.Fire{Routine: ext, Scope: scope.String(), Payload: payload})
 }
 
 func (n *Node) openRoutines() {
@@ -172,17 +172,39 @@ func (n *Node) routineRun(ctx context.Context, p control.RoutineParams) (control
 	return routineOut(info), nil
 }
 
-// reloadRoutines follows a document that changed.
+// reloadRoutines follows a document that changed, or whose place here did: its routines are read
+// again, or forgotten when this peer does not fire for it any more.
 func (n *Node) reloadRoutines(ctx context.Context, id crdt.DocID) {
+	scope, fires, err := n.firesFor(ctx, id)
+	switch {
+	case err == nil && fires:
+		err = n.routines.Reload(ctx, scope)
+	case err == nil && scope.Kind != routine.ScopeGlobal:
+		n.routines.Unload(scope)
+	}
+	if err != nil && ctx.Err() == nil {
+		n.log.Error("routines unreadable", "doc", id.Short(), "cause", err)
+	}
+}
+
+// firesFor says whether this peer fires the routines in a document: those of open sessions and of
+// agents hosted here.
+func (n *Node) firesFor(ctx context.Context, id crdt.DocID) (routine.Scope, bool, error) {
 	sum, ok := n.repo.Summary(id)
-	scope := routine.Session(id.String())
-	if ok && sum.Kind == crdt.Agent {
-		scope = routine.Agent(id.String())
+	if !ok { // gone: whichever it was
+		n.routines.Unload(routine.Session(id.String()))
+		return routine.Agent(id.String()), false, nil
 	}
-	if ok && sum.Kind != crdt.Agent && sum.Kind != crdt.Session {
-		return
+	switch sum.Kind {
+	case crdt.Session:
+		row, err := n.cataloged(ctx, id)
+		return routine.Session(id.String()), !row.Closed, err
+	case crdt.Agent:
+		access, err := n.repo.Access(ctx, id)
+		if err != nil {
+			return routine.Scope{}, false, err
+		}
+		return routine.Agent(id.String()), n.roleIn(access) >= crdt.Write, nil
 	}
-	if err := n.routines.Reload(ctx, scope); err != nil && ctx.Err() == nil {
-		n.log.Error("routines unreadable", "scope", scope.String(), "cause", err)
-	}
+	return routine.Global(), false, nil
 }

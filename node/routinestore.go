@@ -132,14 +132,16 @@ func decodeRoutine(scope routine.Scope, id string, fields map[string]string) (ro
 		return routine.Routine{}, false
 	}
 	p := schedulePayload{Agent: scope.ID, Schedule: id, Prompt: rawOr(fields["prompt"]), Target: rawOr(fields[routine.FieldTarget])}
-	p.OneShot = strings.Contains(fields[routine.FieldTrigger], `"one_shot"`)
+	if bare, ok := routine.Decode(id, map[string]string{routine.FieldTrigger: fields[routine.FieldTrigger]}); ok {
+		p.OneShot = bare.Trigger.Kind() == routine.KindOneShot
+	}
 	payload, err := json.Marshal(p)
 	if err != nil {
-		return routine.Routine{}, false
+		return routine.Routine{ID: id, Fault: "prompt or target is no JSON"}, true
 	}
 	target, err := json.Marshal(routine.Target{Extension: agentScheduler, Payload: payload})
 	if err != nil {
-		return routine.Routine{}, false
+		return routine.Routine{ID: id, Fault: err.Error()}, true
 	}
 	as := map[string]string{}
 	for k, v := range fields {
@@ -284,6 +286,9 @@ func (h homes) agentHome(ctx context.Context, agent crdt.DocID, r routine.Routin
 		session, err := crdt.ParseDocID(target.Session)
 		if err != nil {
 			return "", fmt.Errorf("read schedule: %w", err)
+		}
+		if sum, ok := h.n.repo.Summary(session); !ok || !sum.HasContent {
+			return "", fmt.Errorf("read schedule: its session is not here")
 		}
 		home, attached := "", false
 		err = h.n.repo.View(ctx, session, func(v *crdt.View) error {

@@ -24,6 +24,9 @@ type Ready struct {
 // is the reverse: the API takes no new calls, sync sessions end, the network closes. Close frees
 // documents and store.
 func (n *Node) Run(ctx context.Context, runtimeDir string, ready func(Ready)) error {
+	if err := n.machine.CheckSandbox(ctx); err != nil {
+		return err
+	}
 	on, err := n.newOnline()
 	if err != nil {
 		return err

@@ -290,6 +290,7 @@ func (n *Node) sessionClose(ctx context.Context, p control.SessionParams) (contr
 	if err := n.catalog.Put(ctx, id.String(), row); err != nil {
 		return control.SessionSummary{}, err
 	}
+	n.reloadRoutines(ctx, id)
 	return n.sessionSummary(ctx, id)
 }
 

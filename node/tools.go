@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/chaz-peer/chaz-peer/builtins/web"
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
 	"github.com/chaz-peer/chaz-peer/extension/hub"
@@ -83,6 +84,9 @@ func (a entryAudit) write(ctx context.Context, session crdt.DocID, agent extensi
 // grants and the agent's limits for the tool.
 func (n *Node) hostFor(ctx context.Context, h pipeline.HostRequest) (extension.Host, error) {
 	l := toolhost.Levels{Tool: n.cfg.Security.Grants}
+	if h.Tool == "web_search" {
+		l.Trusted = web.Addresses(n.cfg.Search)
+	}
 	err := n.repo.View(ctx, h.Session, func(v *crdt.View) error {
 		return grantsIn(v, crdt.MetaStore, "capabilities", &l.Session)
 	})

@@ -101,13 +101,20 @@ func (o oracle) next(now, end int64) (int64, bool) {
 // shifts are the days on which a zone changes its clocks, and some ordinary ones.
 func shifts() []struct{ zone, day string } {
 	return []struct{ zone, day string }{
-		{"Europe/Berlin", "2026-03-29"}, {"Europe/Berlin", "2026-10-25"},
-		{"America/New_York", "2026-03-08"}, {"America/New_York", "2026-11-01"},
-		{"Australia/Lord_Howe", "2026-04-05"}, {"Australia/Lord_Howe", "2026-10-04"}, // half an hour
-		{"America/Sao_Paulo", "2018-11-04"}, {"America/Sao_Paulo", "2018-02-18"}, // at midnight
-		{"Africa/Casablanca", "2026-02-15"}, {"Africa/Casablanca", "2026-03-22"},
-		{"Pacific/Apia", "2011-12-30"},                                         // a day that never was
-		{"Asia/Kolkata", "2026-05-01"}, {"", "2024-02-29"}, {"", "1969-12-31"}, // ordinary
+		{"Europe/Berlin", "2026-03-29"},
+		{"Europe/Berlin", "2026-10-25"},
+		{"America/New_York", "2026-03-08"},
+		{"America/New_York", "2026-11-01"},
+		{"Australia/Lord_Howe", "2026-04-05"},
+		{"Australia/Lord_Howe", "2026-10-04"}, // half an hour
+		{"America/Sao_Paulo", "2018-11-04"},
+		{"America/Sao_Paulo", "2018-02-18"}, // at midnight
+		{"Africa/Casablanca", "2026-02-15"},
+		{"Africa/Casablanca", "2026-03-22"},
+		{"Pacific/Apia", "2011-12-30"}, // a day that never was
+		{"Asia/Kolkata", "2026-05-01"},
+		{"", "2024-02-29"},
+		{"", "1969-12-31"}, // ordinary
 	}
 }
 

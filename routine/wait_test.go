@@ -275,7 +275,16 @@ func TestWaitThatFailsOrPanics(t *testing.T) {
 				})
 			}
 			all.Wait()
-			return Wait(ctx, func(inner context.Context) error { return Wait(inner, func(context.Context) error { return nil }) })
+			return Wait(ctx, func(inner context.Context) error {
+				return Wait(inner, func(context.Context) error {
+					p.mu.Lock()
+					defer p.mu.Unlock()
+					if p.free > 2 {
+						t.Errorf("%d places are free, there are 2", p.free)
+					}
+					return nil
+				})
+			})
 		})
 		for _, ext := range []string{"fails", "panics", "twice"} {
 			p.rows.add(Global(), NewRoutine(ext, cronOf("* * * * *"), ext, nil))
@@ -345,59 +354,6 @@ func TestRunReturnsWhenAllHandlersAreGone(t *testing.T) {
 	})
 }
 
-// A run by hand that waits for a place ends with the engine, also if no place becomes free.
-func TestRunNowThatWaitsForAPlaceEndsWithTheEngine(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		p := newPeer(t, "here", newRows(t), func(c *Config) { c.MaxConcurrent = 1 })
-		free := make(chan struct{})
-		p.calls.on("deaf", func(context.Context) error { <-free; return nil })
-		p.rows.add(Global(), NewRoutine("deaf", onceIn(time.Minute), "deaf", nil))
-		by := p.rows.add(Global(), NewRoutine("by hand", cronOf("0 0 1 1 *"), "ok", nil))
-		p.start()
-		pass(time.Minute)
-		hand := make(chan error, 1)
-		go func() { hand <- p.RunNow(context.Background(), by) }()
-		synctest.Wait()
-		p.cancel()
-		synctest.Wait()
-		select {
-		case err := <-hand:
-			if !errors.Is(err, ErrStopped) {
-				t.Errorf("run by hand: %v", err)
-			}
-		default:
-			t.Error("the run by hand still waits")
-		}
-		close(free)
-		if err := <-p.ended; err != nil {
-			t.Errorf("run: %v", err)
-		}
-		if _, ok := p.rows.get(Key{Global(), "deaf"}); ok {
-			t.Error("a success at the end is not written")
-		}
-		if err := p.RunNow(context.Background(), by); !errors.Is(err, ErrStopped) {
-			t.Errorf("afterwards: %v", err)
-		}
-		same(t, "fires", len(p.calls.fires()), 1)
-	})
-}
-
-func TestRunNowReturnsAtTheDeadline(t *testing.T) {
-	world(t, func(t *testing.T, p *peer) {
-		free := make(chan struct{})
-		p.calls.on("deaf", func(context.Context) error { <-free; return nil })
-		key := p.rows.add(Global(), NewRoutine("r", cronOf("0 12 * * *"), "deaf", nil))
-		p.start()
-		if err := p.RunNow(t.Context(), key); !errors.Is(err, ErrDeadline) {
-			t.Errorf("run: %v", err)
-		}
-		if err := p.RunNow(t.Context(), key); !errors.Is(err, ErrRunning) {
-			t.Errorf("while it is deaf: %v", err)
-		}
-		close(free)
-	})
-}
-
 // A handler that returns while something of it still waits leaves no place taken.
 func TestWaitThatOutlivesItsHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -424,26 +380,6 @@ func TestWaitThatOutlivesItsHandler(t *testing.T) {
 		same(t, "places", p.free, 1)
 		p.mu.Unlock()
 		p.halt()
-	})
-}
-
-func TestRunNowCancelled(t *testing.T) {
-	world(t, func(t *testing.T, p *peer) {
-		p.calls.on("slow", func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		key := p.rows.add(Global(), NewRoutine("r", cronOf("0 12 * * *"), "slow", nil))
-		p.start()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if err := p.RunNow(ctx, key); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("run: %v", err)
-		}
-		synctest.Wait()
-		row, _ := p.rows.get(key)
-		same(t, "failures", row.Failures, 0)
-		info, _ := p.Get(key)
-		if info.Running || info.Next.IsZero() {
-			t.Errorf("afterwards: %+v", info)
-		}
 	})
 }
 

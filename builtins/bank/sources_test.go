@@ -28,6 +28,8 @@ func TestRecordsOfGrants(t *testing.T) {
 		good.String() + "/name": "self", good.String() + "/db_id": good.String(), good.String() + "/permission": "write",
 		// Left behind by a delete that raced an edit, or nonsense.
 		bad.String() + "/name": "bad", bad.String() + "/permission": "write",
+		good.Short() + "/db_id": good.String(), good.Short() + "/permission": "write",
+		nova.ID.String() + "/db_id": good.String(), nova.ID.String() + "/permission": "write",
 		"x/db_id": "x", "x/permission": "read", "db_id": "y", "/db_id": "",
 	}
 	write := func(more map[string]any) {

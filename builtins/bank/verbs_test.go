@@ -183,6 +183,10 @@ func TestAttachAndDetach(t *testing.T) {
 		if got := d.sources(); got != "self:write more:read" {
 			t.Fatalf("sources %s", got)
 		}
+		d.says("grant more nova write", "may now")
+		if got := d.sources(); got != "self:write more:write" {
+			t.Fatalf("granted and attached is one bank, with the rights of the grant: %s", got)
+		}
 		d.says("detach more", "Detached")
 		if kept, err := d.call.Lent.Settings.Get(ctx, "other"); err != nil || string(kept) != "60" {
 			t.Fatalf("another setting became %s, %v", kept, err)

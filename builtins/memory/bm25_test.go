@@ -28,8 +28,15 @@ func words(text string) []string {
 
 func TestTokens(t *testing.T) {
 	for _, c := range []struct{ in, want string }{
-		{"", ""}, {"a I x", ""}, {"Hello, World!", "hello world"}, {"go1.26 x86_64", "go1 26 x86 64"},
-		{"ÄRGER Straße", "ärger straße"}, {"日本語 é", "日本語 é"}, {"\xffab\xfe", "ab"}, {"K2", "k2"}, {"हिन्दी", "हिन दी"},
+		{"", ""},
+		{"a I x", ""},
+		{"Hello, World!", "hello world"},
+		{"go1.26 x86_64", "go1 26 x86 64"},
+		{"ÄRGER Straße", "ärger straße"},
+		{"日本語 é", "日本語 é"},
+		{"\xffab\xfe", "ab"},
+		{"K2", "k2"},
+		{"हिन्दी", "हिन दी"},
 	} {
 		if got := strings.Join(words(c.in), " "); got != c.want {
 			t.Errorf("%q gives %q, want %q", c.in, got, c.want)
@@ -106,8 +113,13 @@ func TestCosine(t *testing.T) {
 		a, b []float32
 		want float64
 	}{
-		{[]float32{1, 0}, []float32{2, 0}, 1}, {[]float32{1, 0}, []float32{0, 1}, 0}, {[]float32{1, 0}, []float32{-1, 0}, 0},
-		{[]float32{1}, []float32{1, 1}, 0}, {nil, nil, 0}, {[]float32{0}, []float32{0}, 0}, {[]float32{nan}, []float32{1}, 0},
+		{[]float32{1, 0}, []float32{2, 0}, 1},
+		{[]float32{1, 0}, []float32{0, 1}, 0},
+		{[]float32{1, 0}, []float32{-1, 0}, 0},
+		{[]float32{1}, []float32{1, 1}, 0},
+		{nil, nil, 0},
+		{[]float32{0}, []float32{0}, 0},
+		{[]float32{nan}, []float32{1}, 0},
 	} {
 		if got := cosine(c.a, c.b); got != c.want {
 			t.Errorf("cosine(%v, %v) = %v", c.a, c.b, got)

@@ -125,9 +125,13 @@ func TestDeletedRows(t *testing.T) {
 func TestRememberBadInput(t *testing.T) {
 	x := alone(t)
 	for _, args := range []map[string]any{
-		{"key": " ", "value": "v"}, {"key": "k", "value": ""}, {"key": strings.Repeat("k", 513), "value": "v"},
-		{"key": "k", "value": "v", "tags": make([]string, 65)}, {"key": "k", "value": "v", "tags": []string{strings.Repeat("t", 257)}},
-		{"key": "k", "value": "v", "bank": "no such"}, {"key": 7, "value": "v"},
+		{"key": " ", "value": "v"},
+		{"key": "k", "value": ""},
+		{"key": strings.Repeat("k", 513), "value": "v"},
+		{"key": "k", "value": "v", "tags": make([]string, 65)},
+		{"key": "k", "value": "v", "tags": []string{strings.Repeat("t", 257)}},
+		{"key": "k", "value": "v", "bank": "no such"},
+		{"key": 7, "value": "v"},
 	} {
 		if out, err := x.call("remember", args); !errors.Is(err, extension.ErrArgument) {
 			t.Errorf("%.60v: %q, %v", args, out, err)

@@ -223,7 +223,8 @@ func (d *desk) onceTool() extension.Tool {
 func (d *desk) once(ctx context.Context, c extension.Call, a struct {
 	After json.RawMessage `json:"after_seconds"`
 	Task  string          `json:"task"`
-}) (string, error) {
+},
+) (string, error) {
 	secs, ok := whole(a.After)
 	if !ok || secs < minAfter || secs > maxAfter {
 		return "", refuse("check after_seconds: %.40q is not a whole number from %d to %d", a.After, minAfter, maxAfter)

@@ -22,19 +22,29 @@ func patterns() []pattern {
 	re := regexp.MustCompile
 	return []pattern{
 		{
-			"role_marker", []string{"system", "assistant", "user"}, true,
+			"role_marker",
+			[]string{"system", "assistant", "user"},
+			true,
 			re(`(?i)^(?:system|assistant|user)[ \t]*:`),
 		}, {
-			"chat_template_token", []string{"<|", "[inst]", "[/inst]", "<<sys>>", "<</sys>>", "<start_of_turn>", "<end_of_turn>"}, false,
+			"chat_template_token",
+			[]string{"<|", "[inst]", "[/inst]", "<<sys>>", "<</sys>>", "<start_of_turn>", "<end_of_turn>"},
+			false,
 			re(`(?i)^(?:<\|(?:im_start|im_end|im_sep|system|user|assistant|endoftext|endofprompt|eot_id|begin_of_text|end_of_text|start_header_id|end_header_id|end)\|>|\[/?INST\]|<</?SYS>>|<(?:start|end)_of_turn>)`),
 		}, {
-			"instruction_override", []string{"ignore", "disregard", "forget"}, false,
+			"instruction_override",
+			[]string{"ignore", "disregard", "forget"},
+			false,
 			re(`(?i)^(?:ignore|disregard|forget)\s+(?:(?:all|any|the|of|your|my|these|those)\s+){0,4}(?:previous|prior|above|earlier|preceding)\b`),
 		}, {
-			"role_hijack", []string{"you"}, false,
+			"role_hijack",
+			[]string{"you"},
+			false,
 			re(`(?i)^you\s+are\s+now\s+an?\b`),
 		}, {
-			"system_injection", []string{"<system", "</system", "system"}, false,
+			"system_injection",
+			[]string{"<system", "</system", "system"},
+			false,
 			re(`(?i)^(?:</?system\s*>|system\s+prompt\s*:)`),
 		},
 	}

@@ -239,7 +239,9 @@ func TestHostileSkills(t *testing.T) {
 	x := alone(t)
 	bankID := x.peer.NewBank(crdt.SkillBank, "wild")
 	rows := []any{
-		7, nil, "x", map[string]any{}, skillRow("", "no name", 1), skillRow("a\nb", "two lines", 1), skillRow(" a", "blank", 1),
+		7, nil, "x",
+		map[string]any{},
+		skillRow("", "no name", 1), skillRow("a\nb", "two lines", 1), skillRow(" a", "blank", 1),
 		skillRow(strings.Repeat("n", 65), "long name", 1), skillRow("time", "", 1, "timestamp", "now"), skillRow("body", "", 1, "body", 7),
 		skillRow("tags", "", 1, "tags", make([]string, 65)), skillRow("evil", "\u202eabc\x00", 1, "body", "a\x1b[2J\nb\u202e"),
 		skillRow("wordy", strings.Repeat("long ", 20_000), 1, "tags", []string{"x\ny"}),

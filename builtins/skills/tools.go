@@ -46,7 +46,8 @@ func (l library) searchTool() extension.Tool {
 		}`),
 		Run: bank.Run(func(ctx context.Context, c extension.Call, a struct {
 			Query string `json:"query"`
-		}) (string, error) {
+		},
+		) (string, error) {
 			query := strings.ToLower(strings.TrimSpace(a.Query))
 			if query == "" {
 				return "", fmt.Errorf("search skills: the query is empty; skill_list lists all: %w", extension.ErrArgument)
@@ -106,7 +107,8 @@ func (l library) showTool() extension.Tool {
 		}`),
 		Run: bank.Run(func(ctx context.Context, c extension.Call, a struct {
 			Name string `json:"name"`
-		}) (string, error) {
+		},
+		) (string, error) {
 			list, err := l.called(ctx, c)
 			if err != nil {
 				return "", err

@@ -117,8 +117,14 @@ func TestMaxResults(t *testing.T) {
 	}
 	before := len(s.seen)
 	for _, args := range []map[string]any{
-		{"query": "q", "max_results": 0}, {"query": "q", "max_results": 11}, {"query": "q", "max_results": -1},
-		{"query": "q", "max_results": 1.5}, {"query": "q", "max_results": "5"}, {"query": " \n"}, {}, {"query": 7},
+		{"query": "q", "max_results": 0},
+		{"query": "q", "max_results": 11},
+		{"query": "q", "max_results": -1},
+		{"query": "q", "max_results": 1.5},
+		{"query": "q", "max_results": "5"},
+		{"query": " \n"},
+		{},
+		{"query": 7},
 	} {
 		if _, err := search(t, &wire{}, nil, args, b); !errors.Is(err, extension.ErrArgument) {
 			t.Errorf("%v: %v", args, err)
@@ -217,16 +223,31 @@ func TestHostileResults(t *testing.T) {
 
 func TestBackendCheck(t *testing.T) {
 	for _, b := range []Backend{
-		{Kagi, "", "k"}, {Tavily, "", "k"}, {Brave, "", "k"}, {Serper, "https://proxy.example:8443/serper/", "k"},
-		{SearXNG, "http://127.0.0.1:8888", ""}, {SearXNG, "http://searx.local", "k"}, {DuckDuckGo, "", ""},
+		{Kagi, "", "k"},
+		{Tavily, "", "k"},
+		{Brave, "", "k"},
+		{Serper, "https://proxy.example:8443/serper/", "k"},
+		{SearXNG, "http://127.0.0.1:8888", ""},
+		{SearXNG, "http://searx.local", "k"},
+		{DuckDuckGo, "", ""},
 	} {
 		if err := b.Check(); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, b := range []Backend{
-		{}, {"google", "https://google.com", "k"}, {Kagi, "", ""}, {Brave, "https://x.example", ""}, {SearXNG, "", ""}, {SearXNG, "searx.local", ""},
-		{SearXNG, "ftp://searx.local", ""}, {SearXNG, "http://", ""}, {SearXNG, "http://a b", ""}, {SearXNG, "http://u:p@searx.local", ""}, {SearXNG, "http://searx.local/?q=1", ""}, {SearXNG, "http://x/#a", ""},
+		{},
+		{"google", "https://google.com", "k"},
+		{Kagi, "", ""},
+		{Brave, "https://x.example", ""},
+		{SearXNG, "", ""},
+		{SearXNG, "searx.local", ""},
+		{SearXNG, "ftp://searx.local", ""},
+		{SearXNG, "http://", ""},
+		{SearXNG, "http://a b", ""},
+		{SearXNG, "http://u:p@searx.local", ""},
+		{SearXNG, "http://searx.local/?q=1", ""},
+		{SearXNG, "http://x/#a", ""},
 	} {
 		if b.Check() == nil {
 			t.Errorf("%+v was taken", b)

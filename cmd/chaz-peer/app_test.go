@@ -36,7 +36,8 @@ func (f *fake) methods() []control.Method {
 	var all []control.Method
 	for _, name := range control.Names() {
 		uploads, isStream := streams[name]
-		all = append(all, control.Method{Name: name, Streams: isStream, Uploads: uploads,
+		all = append(all, control.Method{
+			Name: name, Streams: isStream, Uploads: uploads,
 			Handler: func(_ context.Context, params json.RawMessage, out *control.Stream) (any, error) {
 				up, err := io.ReadAll(out.Upload())
 				if err != nil {
@@ -52,7 +53,8 @@ func (f *fake) methods() []control.Method {
 					return nil, err
 				}
 				return f.results[name], nil
-			}})
+			},
+		})
 	}
 	return all
 }

@@ -66,8 +66,10 @@ func loadConfig(path string) (fileConfig, error) {
 			lines[i] = fmt.Sprintf("line %d: %s", x.line, x.text)
 		}
 	}
-	return f, &control.Error{Cause: path + ": " + strings.Join(lines, "; "), Code: control.CodeUsage,
-		Remedy: "chaz-peer config show --example explains every key"}
+	return f, &control.Error{
+		Cause: path + ": " + strings.Join(lines, "; "), Code: control.CodeUsage,
+		Remedy: "chaz-peer config show --example explains every key",
+	}
 }
 
 // parseConfig reads a config file and reports all faults, in the order of their lines.

@@ -5,31 +5,45 @@ import "github.com/goccy/go-yaml/ast"
 // toolKeys are the keys about what tools, extensions and routines may do.
 func toolKeys() []configKey {
 	return []configKey{
-		{"work_folder", func(f *fileConfig, n ast.Node) []fault { return readWith(n, &f.WorkFolder, filePath) },
+		{
+			"work_folder", func(f *fileConfig, n ast.Node) []fault { return readWith(n, &f.WorkFolder, filePath) },
 			"Where relative paths of tools begin, relative to the home unless absolute. It is made.\nDefault: work in the home.",
-			"work_folder: /srv/chaz/work"},
-		{"security", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.Security, securityKeys()) },
+			"work_folder: /srv/chaz/work",
+		},
+		{
+			"security", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.Security, securityKeys()) },
 			"What tools may do. Sessions and agents can narrow this, never widen it. In lists of what is\n" +
 				"allowed, a key that is not given means its default, and [] nothing at all.",
-			securityExample},
-		{"agent_state_allowlist", func(f *fileConfig, n ast.Node) []fault { return readAllowlist(n, &f.AgentAllow) },
+			securityExample,
+		},
+		{
+			"agent_state_allowlist", func(f *fileConfig, n ast.Node) []fault { return readAllowlist(n, &f.AgentAllow) },
 			"Which agents an extension may administer. [] is none.\nDefault: an extension that is not named may administer all.",
-			"agent_state_allowlist:\n  schedule: [chaz]"},
-		{"web_search", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.WebSearch, searchKeys()) },
+			"agent_state_allowlist:\n  schedule: [chaz]",
+		},
+		{
+			"web_search", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.WebSearch, searchKeys()) },
 			"Where web_search asks, the next one when one fails. kind is kagi, tavily, brave, serper, searxng\n" +
 				"or duckduckgo; key is the name of a secret (chaz-peer secret set NAME) or a variable of the\n" +
 				"environment as ${NAME}, never the key itself. Default: duckduckgo alone.",
-			"web_search:\n  providers:\n    - kind: searxng\n      api_base: https://search.example.org\n      key: ${SEARCH_TOKEN}\n    - kind: brave\n      key: brave-key"},
-		{"skill_dirs", func(f *fileConfig, n ast.Node) []fault { return readEach(n, &f.SkillDirs, filePaths) },
+			"web_search:\n  providers:\n    - kind: searxng\n      api_base: https://search.example.org\n      key: ${SEARCH_TOKEN}\n    - kind: brave\n      key: brave-key",
+		},
+		{
+			"skill_dirs", func(f *fileConfig, n ast.Node) []fault { return readEach(n, &f.SkillDirs, filePaths) },
 			"Folders with skill files (*.md); of two skills of one name the first counts. Relative paths begin\n" +
 				"in the folder in which the daemon was started. Default: .chaz/skills there, then skills in the home.",
-			"skill_dirs: [.chaz/skills, /srv/chaz/skills]"},
-		{"extensions", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.Extensions, extensionKeys()) },
+			"skill_dirs: [.chaz/skills, /srv/chaz/skills]",
+		},
+		{
+			"extensions", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.Extensions, extensionKeys()) },
 			"How long an extension may take, in seconds, and after what time without use an instance of an\nagent or a session ends. Default: 10, 10, 1800.",
-			"extensions:\n  hook_deadline_secs: 5\n  instantiate_deadline_secs: 20\n  idle_eviction_secs: 600"},
-		{"routines", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.Routines, routineKeys()) },
+			"extensions:\n  hook_deadline_secs: 5\n  instantiate_deadline_secs: 20\n  idle_eviction_secs: 600",
+		},
+		{
+			"routines", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.Routines, routineKeys()) },
 			"How many routines run at a time, and how long one may take, in seconds. Default: 8, 600.",
-			"routines:\n  max_concurrent: 4\n  handler_deadline_secs: 300"},
+			"routines:\n  max_concurrent: 4\n  handler_deadline_secs: 300",
+		},
 	}
 }
 

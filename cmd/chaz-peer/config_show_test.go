@@ -97,3 +97,21 @@ func TestExampleNamesEveryNestedKey(t *testing.T) {
 		}
 	}
 }
+
+// The examples of the documentation are good files.
+func TestDocumentedConfigIsValid(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := strings.Split(string(b), "```yaml\n")[1:]
+	if len(blocks) == 0 {
+		t.Fatal("operations.md has no example")
+	}
+	for _, block := range blocks {
+		text, _, _ := strings.Cut(block, "```")
+		if _, faults := parseConfig([]byte(text)); len(faults) > 0 {
+			t.Errorf("%v in\n%s", faults, text)
+		}
+	}
+}

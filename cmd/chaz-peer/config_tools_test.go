@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,7 +74,8 @@ func TestConfigReachesTheNode(t *testing.T) {
 			Grants: toolhost.Grants{
 				Shell: toolhost.ShellGrants{Allow: []string{"ls", "git log *"}, Deny: []string{"git push"}},
 				Network: toolhost.NetworkGrants{AllowPrivate: &yes, Endpoints: []toolhost.Endpoint{
-					{Host: "*.example.org", PathPrefix: "/api", Methods: []string{"GET"}}, {Host: "other.example:8080"}}},
+					{Host: "*.example.org", PathPrefix: "/api", Methods: []string{"GET"}}, {Host: "other.example:8080"},
+				}},
 				FS: toolhost.FileGrants{AllowRead: []string{".", "/usr/share/doc"}, AllowWrite: []string{}},
 			},
 			Policies: map[string]extension.Policy{
@@ -82,8 +84,12 @@ func TestConfigReachesTheNode(t *testing.T) {
 			},
 		},
 		AgentAllow: map[string][]string{"schedule": {"chaz"}, "memory": {}},
-		Search: []web.Backend{{Kind: web.SearXNG, APIBase: "http://10.0.0.1:8888"}, {Kind: web.Brave, Secret: "brave-key"},
-			{Kind: web.Kagi, Secret: "$KAGI_KEY"}, {Kind: web.Tavily, Secret: "${TAVILY_KEY}"}},
+		Search: []web.Backend{
+			{Kind: web.SearXNG, APIBase: "http://10.0.0.1:8888"},
+			{Kind: web.Brave, Secret: "brave-key"},
+			{Kind: web.Kagi, Secret: "$KAGI_KEY"},
+			{Kind: web.Tavily, Secret: "${TAVILY_KEY}"},
+		},
 		SkillDirs:          []string{"/srv/skills", "here"},
 		Timings:            hub.Timings{Hook: 3 * time.Second, Instantiate: 4 * time.Second, Idle: 5 * time.Second},
 		RoutineConcurrency: 2, RoutineDeadline: 30 * time.Second,
@@ -212,6 +218,16 @@ web_search: {providers: [{kind: searxng, api_base: "` + server.URL + `", key: "$
 	}
 	if asked != "Bearer "+fromEnv {
 		t.Errorf("the search service got the key %q", asked)
+	}
+}
+
+func TestAllowlistOfNobodyIsWarnedOf(t *testing.T) {
+	home := t.TempDir()
+	var log bytes.Buffer
+	text := "agent_state_allowlist: {schedul: [chaz], memory: []}\n"
+	opened(t, nodeOptions{Home: home, Settings: parsed(t, text).settings("host", home), Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if got := log.String(); !strings.Contains(got, "agent_state_allowlist") || !strings.Contains(got, "extension=schedul\n") || strings.Contains(got, "extension=memory") {
+		t.Errorf("the log says %q", got)
 	}
 }
 

@@ -18,8 +18,10 @@ func TestAddresses(t *testing.T) {
 			t.Errorf("listen on %q: %v, %v", in, got, err)
 		}
 	}
-	for _, bad := range []string{"", "/", "localhost:1", "1.2.3.4", "1.2.3.4:70000", "/ip4/::1/tcp/1", "/ip6/1.2.3.4/tcp/1", "/ip4/1.2.3.4/udp/1", "/ip4/1.2.3.4/udp/1/quic",
-		"/ip4/1.2.3.4/udp/1/quic-v12", "/ip4/1.2.3.4/tcp/x", "/ip4/1.2.3.4/tcp/1/p2p/" + peerA, "/dns4/example.org/tcp/1", "/ip4/1.2.3.4/tcp/1/", "[fe80::1%eth0]:1"} {
+	for _, bad := range []string{
+		"", "/", "localhost:1", "1.2.3.4", "1.2.3.4:70000", "/ip4/::1/tcp/1", "/ip6/1.2.3.4/tcp/1", "/ip4/1.2.3.4/udp/1", "/ip4/1.2.3.4/udp/1/quic",
+		"/ip4/1.2.3.4/udp/1/quic-v12", "/ip4/1.2.3.4/tcp/x", "/ip4/1.2.3.4/tcp/1/p2p/" + peerA, "/dns4/example.org/tcp/1", "/ip4/1.2.3.4/tcp/1/", "[fe80::1%eth0]:1",
+	} {
 		if got, err := listenAddrs(bad); err == nil {
 			t.Errorf("listen on %q: %v", bad, got)
 		}

@@ -118,8 +118,10 @@ func (a *app) with(ctx context.Context, fn func(c *control.Client) error) (err e
 func (a *app) withDaemon(ctx context.Context, what string, fn func(c *control.Client) error) (err error) {
 	c, err := control.Dial(a.home)
 	if errors.Is(err, control.ErrNoDaemon) {
-		return &control.Error{Cause: what + " needs a running daemon, and none runs for " + a.home,
-			Remedy: "start it with: chaz-peer run", Code: control.CodeUnavailable}
+		return &control.Error{
+			Cause:  what + " needs a running daemon, and none runs for " + a.home,
+			Remedy: "start it with: chaz-peer run", Code: control.CodeUnavailable,
+		}
 	}
 	if err != nil {
 		return err

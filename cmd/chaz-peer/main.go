@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+	_ "time/tzdata" // zones of routines on machines without a zone database
 
 	"golang.org/x/term"
 )

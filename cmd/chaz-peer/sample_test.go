@@ -21,8 +21,10 @@ func ptr[T any](v T) *T { return &v }
 func samplePeers() []control.Peer {
 	return []control.Peer{
 		{ID: peerB, Name: "server", State: control.InSync, Paired: true, ClockOffsetMS: ptr[int64](310)},
-		{ID: peerA, State: control.Offline, Reason: "no address answered since 18:02", ClockOffsetMS: ptr[int64](-266_400_000),
-			Warnings: control.List[string]{"its clock is 3d2h behind"}, LastSeen: ptr(noon)},
+		{
+			ID: peerA, State: control.Offline, Reason: "no address answered since 18:02", ClockOffsetMS: ptr[int64](-266_400_000),
+			Warnings: control.List[string]{"its clock is 3d2h behind"}, LastSeen: ptr(noon),
+		},
 		{ID: peerC, Name: "carol\x1b[2J", State: control.Incompatible, Reason: "speaks protocol 9"},
 	}
 }
@@ -75,8 +77,10 @@ func sampleResults() map[string]any {
 	show, agent := sampleShow(), sampleAgent()
 	ticket := control.TicketInfo{ID: "9c41d07e55aa00ff", Role: "read", Uses: 1, Expires: ptr(noon + 604_800_000)}
 	summary := control.SessionSummary{ID: docS, Name: "hamlet", Role: "owner", Entries: ptr[int64](1108), StoredOn: 2, Created: noon}
-	request := control.JoinRequest{ID: "3f9ac2d10077", Document: docS, Kind: "session", Name: "hamlet", PeerID: peerA, Role: "write",
-		Label: "I am \u202eyour boss, give me access to everything that you have", Received: noon, State: "pending"}
+	request := control.JoinRequest{
+		ID: "3f9ac2d10077", Document: docS, Kind: "session", Name: "hamlet", PeerID: peerA, Role: "write",
+		Label: "I am \u202eyour boss, give me access to everything that you have", Received: noon, State: "pending",
+	}
 	attached := control.Attached{Session: docS, SessionAgent: show.Agents[0]}
 	return map[string]any{
 		"status": sampleStatus(), "id": control.ID{PeerID: peerC, Name: "me"}, "config": control.Settings{Name: "me"},

@@ -2,10 +2,9 @@ package chunk
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"slices"
-
-	"crypto/sha256"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 )

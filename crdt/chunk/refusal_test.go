@@ -121,8 +121,10 @@ var refusals = []struct {
 	{"document id", crdt.ReasonRecord, func(b *body) {
 		for i, s := range crdt.Agent.Stores() {
 			if s.Name == crdt.MetaStore {
-				b.ops[opConfig] = wireOp{objActor: 1, objCtr: uint64(i + 1), key: crdt.MetaDocKey, action: actDelete,
-					pred: []wirePred{{1, int64(len(crdt.Agent.Stores()) + 1)}}}
+				b.ops[opConfig] = wireOp{
+					objActor: 1, objCtr: uint64(i + 1), key: crdt.MetaDocKey, action: actDelete,
+					pred: []wirePred{{1, int64(len(crdt.Agent.Stores()) + 1)}},
+				}
 			}
 		}
 		b.others = b.others[:1]

@@ -86,8 +86,22 @@ func scanOrder(t *testing.T, h *handle) {
 	}
 	h.append(&b)
 	for _, c := range []struct{ prefix, from string }{
-		{"", ""}, {"a", ""}, {"a", "a"}, {"a", "a\x00"}, {"a", "a\x00a"}, {"a", "ac"}, {"a", "\x00\x00"}, {"a", "b0"},
-		{"ab", "a"}, {"\xff", ""}, {"\xff\xff", "\xff\xff\x00"}, {"\xff\xff\xff", ""}, {"", "b"}, {"", "!"}, {"nothing", ""}, {"\x00", "\x00\x01"},
+		{"", ""},
+		{"a", ""},
+		{"a", "a"},
+		{"a", "a\x00"},
+		{"a", "a\x00a"},
+		{"a", "ac"},
+		{"a", "\x00\x00"},
+		{"a", "b0"},
+		{"ab", "a"},
+		{"\xff", ""},
+		{"\xff\xff", "\xff\xff\x00"},
+		{"\xff\xff\xff", ""},
+		{"", "b"},
+		{"", "!"},
+		{"nothing", ""},
+		{"\x00", "\x00\x01"},
 	} {
 		want := []string{}
 		for _, k := range keys {

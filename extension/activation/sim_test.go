@@ -59,11 +59,14 @@ func (r real) receive(e Event) { r.Row(Store, row(e)) }
 func (r real) write(now int64, kind Kind, name string, ref extension.Ref) ([]Event, error) {
 	return r.Next(now, kind, name, ref)
 }
+
 func (r real) upgrade(name string, ref extension.Ref) ([]Event, error) { return r.Upgrade(name, ref) }
+
 func (r real) current(name string) (crdt.RowID, bool) {
 	e, ok := r.Latest(name)
 	return e.ID, ok
 }
+
 func (r real) newest() int64 {
 	if ts, ok := r.Newest(); ok {
 		return ts

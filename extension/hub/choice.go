@@ -65,7 +65,7 @@ func (h *Hub) choose(ctx context.Context, c *catalog, k TurnKey, narrow bool, wa
 
 // hosts reports whether this peer may write to an agent's document, which is what hosting means.
 func (h *Hub) hosts(v *crdt.View) bool {
-	return h.cfg.Peer != nil && v.Access().RoleAt(h.cfg.Peer.Self, h.now()) >= crdt.Write
+	return h.cfg.Peer != nil && v.Access().RoleAt(h.cfg.Peer.Self, crdt.NowMillis(h.cfg.Clock)) >= crdt.Write
 }
 
 func logOf(v *crdt.View, kind crdt.Kind) (*activation.Log, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/chaz-peer/chaz-peer/extension"
 )
@@ -228,6 +229,31 @@ func TestAnExternalExtensionIsSuspended(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	})
+}
+
+func TestInstancesThatPanicSuspendToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		fails := true
+		f := external("f").builds(func(context.Context, extension.ScopeContext) (*extension.Instance, error) {
+			if fails {
+				panic("ouch")
+			}
+			return &extension.Instance{}, nil
+		})
+		w.running(t)
+		w.install(f)
+		time.Sleep(time.Hour)
+		if state, reason := w.hub.State("f"); state != StateSuspended || !strings.Contains(reason, "panicked") || f.built.Load() != maxFaults {
+			t.Errorf("%s (%s) after %d attempts", state, reason, f.built.Load())
+		}
+		fails = false
+		w.hub.Resume("f")
+		synctest.Wait()
+		if state, _ := w.hub.State("f"); state != StateOK || f.built.Load() != maxFaults+1 {
+			t.Errorf("%s after %d attempts", state, f.built.Load())
+		}
 	})
 }
 

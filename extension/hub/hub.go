@@ -133,11 +133,14 @@ func (h *Hub) Resume(name string) bool {
 		return false
 	}
 	e.failures.Store(0)
-	return e.suspended.CompareAndSwap(true, false)
+	was := e.suspended.CompareAndSwap(true, false)
+	h.nudge() // a Global instance may be missing
+	return was
 }
 
-// now is the clock in milliseconds.
-func (h *Hub) now() int64 { return crdt.NowMillis(h.cfg.Clock) }
+// now is the clock in milliseconds, for waits; also outside the years in which it would be believed
+// as a stamp.
+func (h *Hub) now() int64 { return h.cfg.Clock.Now().UnixMilli() }
 
 // audit tells of something that an extension did wrong.
 func (h *Hub) audit(ev AuditEvent) {

@@ -83,10 +83,17 @@ func TestTheResolverPicksProviders(t *testing.T) {
 	session := w.session(list...)
 	w.during(session, extension.Agent{}, func(turn *Turn) {
 		for _, c := range []struct{ who, provider, want string }{
-			{"free", "", "one global"}, {"free", "two", "two per_session"}, {"free", "off", "nobody"}, {"free", "nix", "nobody"},
-			{"any", "", "one global"}, {"any", "two", "two per_session"},
-			{"bound", "", "two per_session"}, {"bound", "two", "two per_session"}, {"bound", "one", "nobody"},
-			{"mute", "", "nobody"}, {"mute", "one", "nobody"},
+			{"free", "", "one global"},
+			{"free", "two", "two per_session"},
+			{"free", "off", "nobody"},
+			{"free", "nix", "nobody"},
+			{"any", "", "one global"},
+			{"any", "two", "two per_session"},
+			{"bound", "", "two per_session"},
+			{"bound", "two", "two per_session"},
+			{"bound", "one", "nobody"},
+			{"mute", "", "nobody"},
+			{"mute", "one", "nobody"},
 		} {
 			b, ok := turn.Tool("ask_" + c.who)
 			if !ok {

@@ -151,7 +151,7 @@ func (h *Hub) sweep(ctx context.Context, wg *sync.WaitGroup) time.Duration {
 	}
 	for _, e := range h.catalog.Load().entries {
 		s := e.global
-		if s == nil || s.live != nil || s.building != nil || s.reason == "" || !e.runnable() {
+		if s == nil || s.live != nil || s.building != nil || s.reason == "" || !e.runnable() || e.suspended.Load() {
 			continue
 		}
 		if s.ready(now) {

@@ -182,10 +182,8 @@ func (h *Hub) build(ctx context.Context, j job) {
 	h.mu.Unlock()
 	switch {
 	case err != nil:
-		h.audit(AuditEvent{
-			Extension: e.name(), Point: "instantiate " + string(s.scope), Session: sessionOf(s), Agent: j.need.agent.ID,
-			Outcome: outcome(err), Detail: oneLine(err.Error()),
-		})
+		// A success does not count: it would hide what fails at every other call.
+		h.judge(e, place{point: "instantiate " + string(s.scope), session: sessionOf(s), agent: j.need.agent.ID}, err)
 		h.nudge()
 	case lost && i.end(true):
 		h.shutdown(i)

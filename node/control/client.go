@@ -150,6 +150,8 @@ func lost(ctx context.Context, method string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("ask %s: %w", method, ctx.Err())
 	}
-	return &Error{Cause: fmt.Sprintf("the daemon gave no whole answer to %s: %v", method, err), Code: CodeUnavailable,
-		Remedy: "look whether it still runs: chaz-peer status"}
+	return &Error{
+		Cause: fmt.Sprintf("the daemon gave no whole answer to %s: %v", method, err), Code: CodeUnavailable,
+		Remedy: "look whether it still runs: chaz-peer status",
+	}
 }

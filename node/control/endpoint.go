@@ -53,14 +53,16 @@ func Func[P, R any](e Endpoint[P, R], fn func(context.Context, P) (R, error)) Me
 
 // StreamFunc makes the table entry of a streaming endpoint from a typed function.
 func StreamFunc[P, E, R any](e StreamEndpoint[P, E, R], fn func(context.Context, P, *Events[E]) (R, error)) Method {
-	return Method{Name: e.name, Streams: true, Uploads: e.uploads,
+	return Method{
+		Name: e.name, Streams: true, Uploads: e.uploads,
 		Handler: func(ctx context.Context, params json.RawMessage, out *Stream) (any, error) {
 			p, err := decodeParams[P](params)
 			if err != nil {
 				return nil, err
 			}
 			return fn(ctx, p, &Events[E]{out})
-		}}
+		},
+	}
 }
 
 // Events is what the function of a streaming endpoint talks through. It must not be used after the
@@ -85,14 +87,16 @@ func Call[P, R any](ctx context.Context, c *Client, e Endpoint[P, R], params P) 
 // to each; an error of each ends the call and is returned.
 func CallStream[P, E, R any](ctx context.Context, c *Client, e StreamEndpoint[P, E, R], params P, upload io.Reader, each func(E) error) (R, error) {
 	var r R
-	err := c.do(ctx, request{method: e.name, params: params, upload: upload, result: &r, streams: true,
+	err := c.do(ctx, request{
+		method: e.name, params: params, upload: upload, result: &r, streams: true,
 		event: func(raw json.RawMessage) error {
 			var v E
 			if err := json.Unmarshal(raw, &v); err != nil {
 				return fmt.Errorf("read event of %s: %w", e.name, err)
 			}
 			return each(v)
-		}})
+		},
+	})
 	return r, err
 }
 
@@ -113,6 +117,8 @@ func decodeParams[P any](raw json.RawMessage) (P, error) {
 }
 
 func badParams(err error) error {
-	return &Error{Cause: fmt.Sprintf("read parameters: %v", err), Code: CodeUsage,
-		Remedy: "the parameters are one JSON object with the fields of the method and no others"}
+	return &Error{
+		Cause: fmt.Sprintf("read parameters: %v", err), Code: CodeUsage,
+		Remedy: "the parameters are one JSON object with the fields of the method and no others",
+	}
 }

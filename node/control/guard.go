@@ -41,21 +41,27 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (g *guard) check(r *http.Request) *Error {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || port != g.port || !isLoopback(host) {
-		return &Error{Cause: "the Host header is not this loopback address", Code: CodeDenied,
-			Remedy: "ask 127.0.0.1, ::1 or localhost with the port"}
+		return &Error{
+			Cause: "the Host header is not this loopback address", Code: CodeDenied,
+			Remedy: "ask 127.0.0.1, ::1 or localhost with the port",
+		}
 	}
 	if r.Header.Get("Origin") != "" {
 		return &Error{Cause: "calls from web pages are not served", Code: CodeDenied, Remedy: "leave out the Origin header"}
 	}
 	if t, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || t != "application/json" {
-		return &Error{Cause: "the Content-Type is not application/json", Code: CodeUsage,
-			Remedy: "send Content-Type: application/json"}
+		return &Error{
+			Cause: "the Content-Type is not application/json", Code: CodeUsage,
+			Remedy: "send Content-Type: application/json",
+		}
 	}
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	sum := sha256.Sum256([]byte(token))
 	if !ok || subtle.ConstantTimeCompare(sum[:], g.token[:]) != 1 {
-		return &Error{Cause: "no or a wrong bearer token", Code: CodeUnauthorized,
-			Remedy: "send Authorization: Bearer with the content of " + TokenFile + " in the home folder"}
+		return &Error{
+			Cause: "no or a wrong bearer token", Code: CodeUnauthorized,
+			Remedy: "send Authorization: Bearer with the content of " + TokenFile + " in the home folder",
+		}
 	}
 	return nil
 }
@@ -72,13 +78,17 @@ func isLoopback(host string) bool {
 func listenLoopback(addr string) (net.Listener, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil || !isLoopback(host) {
-		return nil, &Error{Cause: fmt.Sprintf("listen on %q: not a loopback host:port", addr), Code: CodeUsage,
-			Remedy: "use 127.0.0.1:PORT"}
+		return nil, &Error{
+			Cause: fmt.Sprintf("listen on %q: not a loopback host:port", addr), Code: CodeUsage,
+			Remedy: "use 127.0.0.1:PORT",
+		}
 	}
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, &Error{Cause: fmt.Sprintf("listen on %s for the control API: %v", addr, err), Code: CodeConflict,
-			Remedy: "choose another port in control_tcp"}
+		return nil, &Error{
+			Cause: fmt.Sprintf("listen on %s for the control API: %v", addr, err), Code: CodeConflict,
+			Remedy: "choose another port in control_tcp",
+		}
 	}
 	return l, nil
 }
@@ -93,8 +103,10 @@ func loadToken(home string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read token: %w", err)
 	case !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0:
-		return "", &Error{Cause: fmt.Sprintf("%s has mode %04o, others can read it", path, info.Mode().Perm()), Code: CodeConflict,
-			Remedy: "remove the file, a new token is made at the next start"}
+		return "", &Error{
+			Cause: fmt.Sprintf("%s has mode %04o, others can read it", path, info.Mode().Perm()), Code: CodeConflict,
+			Remedy: "remove the file, a new token is made at the next start",
+		}
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -102,8 +114,10 @@ func loadToken(home string) (string, error) {
 	}
 	token := strings.TrimSpace(string(b))
 	if raw, err := hex.DecodeString(token); err != nil || len(raw) != 32 {
-		return "", &Error{Cause: fmt.Sprintf("%s does not hold 64 hex digits", path), Code: CodeConflict,
-			Remedy: "remove the file, a new token is made at the next start"}
+		return "", &Error{
+			Cause: fmt.Sprintf("%s does not hold 64 hex digits", path), Code: CodeConflict,
+			Remedy: "remove the file, a new token is made at the next start",
+		}
 	}
 	return token, nil
 }

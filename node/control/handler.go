@@ -58,8 +58,10 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request) error {
 	m, known := h.methods[name]
 	switch {
 	case !ok || !known:
-		return writeError(w, &Error{Cause: fmt.Sprintf("unknown method %q", clip(name)), Code: CodeNotFound,
-			Remedy: "the daemon may be older than the program that asks: restart it with chaz-peer run"})
+		return writeError(w, &Error{
+			Cause: fmt.Sprintf("unknown method %q", clip(name)), Code: CodeNotFound,
+			Remedy: "the daemon may be older than the program that asks: restart it with chaz-peer run",
+		})
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		return writeError(w, &Error{Cause: "methods are called with POST", Code: CodeUsage})
@@ -94,8 +96,10 @@ func (h *handler) call(ctx context.Context, m Method, params json.RawMessage, ou
 	defer func() {
 		if p := recover(); p != nil {
 			h.log.Error("control method panicked", "method", m.Name, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-			result, err = nil, &Error{Cause: fmt.Sprintf("%s failed inside the peer", m.Name), Code: CodeInternal,
-				Remedy: "this is a defect: the log of the daemon holds the details"}
+			result, err = nil, &Error{
+				Cause: fmt.Sprintf("%s failed inside the peer", m.Name), Code: CodeInternal,
+				Remedy: "this is a defect: the log of the daemon holds the details",
+			}
 		}
 	}()
 	return m.Handler(ctx, params, out)
@@ -127,8 +131,10 @@ func readParams(body io.Reader, m Method, out *Stream) (json.RawMessage, *Error)
 }
 
 func paramsTooLong(most int) *Error {
-	return &Error{Cause: fmt.Sprintf("parameters are longer than %d bytes", most), Code: CodeTooLarge,
-		Remedy: "split the content"}
+	return &Error{
+		Cause: fmt.Sprintf("parameters are longer than %d bytes", most), Code: CodeTooLarge,
+		Remedy: "split the content",
+	}
 }
 
 // clip keeps a caller's text in an error message short.

@@ -42,8 +42,10 @@ func bindSocket(home, runtimeDir string) (*socket, error) {
 	}
 	if c, err := net.DialTimeout("unix", path, probeTime); err == nil {
 		_ = c.Close()
-		return nil, &Error{Cause: fmt.Sprintf("listen on %s: another daemon answers there", path), Code: CodeConflict,
-			Remedy: "stop it first, or choose another --home"}
+		return nil, &Error{
+			Cause: fmt.Sprintf("listen on %s: another daemon answers there", path), Code: CodeConflict,
+			Remedy: "stop it first, or choose another --home",
+		}
 	}
 	l, err := listenPrivate(path)
 	if err != nil {
@@ -138,8 +140,10 @@ func socketPath(home, runtimeDir string) (string, error) {
 		}
 		return filepath.Join(dir, name), nil
 	}
-	return "", &Error{Cause: fmt.Sprintf("the path of the home folder is too long for a socket: %s", home), Code: CodeUsage,
-		Remedy: "choose a home folder with a shorter path"}
+	return "", &Error{
+		Cause: fmt.Sprintf("the path of the home folder is too long for a socket: %s", home), Code: CodeUsage,
+		Remedy: "choose a home folder with a shorter path",
+	}
 }
 
 // fits reports whether a socket of that name, and the temporary one it is bound as, have short
@@ -158,8 +162,10 @@ func checkPrivate(dir string) error {
 	}
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok || !info.IsDir() || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
-		return &Error{Cause: fmt.Sprintf("the socket folder %s is not private to this user", dir), Code: CodeConflict,
-			Remedy: "remove it, or set its owner to you and its mode to 0700"}
+		return &Error{
+			Cause: fmt.Sprintf("the socket folder %s is not private to this user", dir), Code: CodeConflict,
+			Remedy: "remove it, or set its owner to you and its mode to 0700",
+		}
 	}
 	return nil
 }

@@ -118,6 +118,8 @@ func (c *capped) Read(p []byte) (int, error) {
 }
 
 func (c *capped) tooLong() error {
-	return &Error{Cause: fmt.Sprintf("read the file: longer than %d bytes", c.most), Code: CodeTooLarge,
-		Remedy: "split it into several files"}
+	return &Error{
+		Cause: fmt.Sprintf("read the file: longer than %d bytes", c.most), Code: CodeTooLarge,
+		Remedy: "split it into several files",
+	}
 }

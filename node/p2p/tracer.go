@@ -40,6 +40,7 @@ func (t *tracer) FailedDialing(addr ma.Multiaddr, err error, cause error) {
 
 func (*tracer) OpenedConnection(network.Direction, crypto.PubKey, network.ConnectionState, ma.Multiaddr) {
 }
+
 func (*tracer) ClosedConnection(network.Direction, time.Duration, network.ConnectionState, ma.Multiaddr) {
 }
 func (*tracer) CompletedHandshake(time.Duration, network.ConnectionState, ma.Multiaddr)   {}

@@ -282,7 +282,8 @@ func TestDoorsEndWithTheCall(t *testing.T) {
 				_, err := c.Lent.Host.Shell(context.Background(), extension.ShellCommand{})
 				ended <- err
 				return "", err
-			}})
+			},
+		})
 		r.want(t, r.call(t), StatusTimeout, "within 1 s")
 		if err := <-ended; !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("a command outlived its call: %v", err)

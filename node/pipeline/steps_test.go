@@ -97,10 +97,19 @@ func TestAllowed(t *testing.T) {
 		tool string
 		want bool
 	}{
-		{nil, "x", true}, {[]string{}, "x", false}, {[]string{"x"}, "x", true}, {[]string{"x"}, "xy", false},
-		{[]string{"git__*"}, "git__log", true}, {[]string{"git__*"}, "git__", true}, {[]string{"git__*"}, "git_log", false},
-		{[]string{"git__*"}, "github__log", false}, {[]string{"git*"}, "git__log", false}, {[]string{"git.*"}, "git.log", false},
-		{[]string{"__*"}, "__x", false}, {[]string{"*"}, "x", false}, {[]string{"git__l*"}, "git__log", false},
+		{nil, "x", true},
+		{[]string{}, "x", false},
+		{[]string{"x"}, "x", true},
+		{[]string{"x"}, "xy", false},
+		{[]string{"git__*"}, "git__log", true},
+		{[]string{"git__*"}, "git__", true},
+		{[]string{"git__*"}, "git_log", false},
+		{[]string{"git__*"}, "github__log", false},
+		{[]string{"git*"}, "git__log", false},
+		{[]string{"git.*"}, "git.log", false},
+		{[]string{"__*"}, "__x", false},
+		{[]string{"*"}, "x", false},
+		{[]string{"git__l*"}, "git__log", false},
 	} {
 		if got := Allowed(c.list, c.tool); got != c.want {
 			t.Errorf("%v, %s: %v", c.list, c.tool, got)

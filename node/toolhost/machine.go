@@ -86,6 +86,9 @@ func (m *Machine) WorkFolder() string { return m.cfg.WorkFolder }
 // Levels are the grants that apply to one call; see [Intersect].
 type Levels struct {
 	Tool, Session, Agent, PerTool Grants
+	// Trusted are base URLs that the operator configured for this very tool, such as a search engine
+	// of the house. Their host and port may be fetched whatever ranges, names and endpoints say.
+	Trusted []string
 }
 
 // Host returns the doors for one call. approved says that a person agreed to this very call.
@@ -94,7 +97,15 @@ func (m *Machine) Host(l Levels, approved bool) (extension.Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &doors{m: m, may: e, approved: approved}, nil
+	d := &doors{m: m, may: e, approved: approved, trusted: map[string]bool{}}
+	for _, base := range l.Trusted {
+		place, err := trustedPlace(base)
+		if err != nil {
+			return nil, fmt.Errorf("open tool host: trusted address %.200q: %w", base, err)
+		}
+		d.trusted[place] = true
+	}
+	return d, nil
 }
 
 // doors implements [extension.Host].
@@ -102,6 +113,7 @@ type doors struct {
 	m        *Machine
 	may      Effective
 	approved bool
+	trusted  map[string]bool // host:port
 }
 
 // Files implements [extension.Host].

@@ -150,6 +150,8 @@ func (d *doors) check(method string, u *url.URL) error {
 	port := u.Port()
 	u.Host = joinPattern(h.String(), port)
 	switch {
+	case d.trusted[net.JoinHostPort(h.String(), portOf(u.Scheme, port))]:
+		return nil
 	case internalName(h.name):
 		return fmt.Errorf("%s: %w", h, ErrInternalName)
 	case !d.may.Network.permits(method, u):
@@ -158,6 +160,29 @@ func (d *doors) check(method string, u *url.URL) error {
 		return fmt.Errorf("%s: %w", h, ErrPrivateAddress)
 	}
 	return nil
+}
+
+// trustedPlace is the host and port of a base URL, in canonical form.
+func trustedPlace(base string) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return "", errors.New("it is no http or https address")
+	}
+	h, err := canonicalHost(u.Hostname())
+	if err != nil {
+		return "", err
+	}
+	return net.JoinHostPort(h.String(), portOf(u.Scheme, u.Port())), nil
+}
+
+func portOf(scheme, port string) string {
+	switch {
+	case port != "":
+		return port
+	case scheme == "https":
+		return "443"
+	}
+	return "80"
 }
 
 func (d *doors) reachable(a netip.Addr) bool {
@@ -212,7 +237,8 @@ func (d *doors) dial(ctx context.Context, network, address string) (net.Conn, er
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", err, extension.ErrArgument)
 	}
-	if internalName(h.name) {
+	trusted := d.trusted[net.JoinHostPort(h.String(), port)]
+	if internalName(h.name) && !trusted {
 		return nil, fmt.Errorf("%s: %w", h, ErrInternalName)
 	}
 	addrs := []netip.Addr{h.addr}
@@ -224,7 +250,7 @@ func (d *doors) dial(ctx context.Context, network, address string) (net.Conn, er
 	err = fmt.Errorf("resolve %s: no address", h)
 	for _, a := range addrs {
 		a = a.WithZone("").Unmap()
-		if !d.reachable(a) {
+		if !trusted && !d.reachable(a) {
 			err = fmt.Errorf("%s is %s: %w", h, a, ErrPrivateAddress)
 			continue
 		}
