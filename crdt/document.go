@@ -74,7 +74,6 @@ type logEntry struct {
 	hash   ChangeHash
 	actor  ActorID
 	seq    uint32
-	size   uint32
 	signed bool
 }
 
@@ -190,7 +189,7 @@ func (r *Repo) build(ctx context.Context, s *slot, access *Access) (*document, e
 // absorbed notes a stored change that the gate has absorbed.
 func (d *document) absorbed(c *Change, signed bool) {
 	d.seqs[c.Actor] = append(d.seqs[c.Actor], uint32(len(d.log)))
-	d.log = append(d.log, logEntry{c.Hash, c.Actor, uint32(c.Seq), uint32(len(c.Raw)), signed})
+	d.log = append(d.log, logEntry{c.Hash, c.Actor, uint32(c.Seq), signed})
 	d.bytes += int64(len(c.Raw))
 	d.view.vector[c.Actor] = Tip{c.Seq, c.Hash}
 }

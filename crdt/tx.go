@@ -26,6 +26,11 @@ func (t *Tx) Now() int64 { return t.now }
 // not fit one change are an error.
 func (t *Tx) Bulk() { t.bulk = true }
 
+// Writes reports whether something was written to a store so far.
+func (t *Tx) Writes(store string) bool {
+	return slices.ContainsFunc(t.edits, func(e Edit) bool { return e.Store == store })
+}
+
 // AddRow adds v, as canonical JSON text, to a row store and returns its id. A row that is there
 // already is left alone.
 func (t *Tx) AddRow(store string, v any) (RowID, error) {

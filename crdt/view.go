@@ -22,13 +22,23 @@ type View struct {
 type storeView struct {
 	spec    StoreSpec
 	rows    map[RowID]rowState
+	shared  map[RowID][]rowOp     // of rows that several peers wrote: all their visible operations
 	records map[string][]recordOp // visible operations, winner last
 }
 
+// rowState is a row as memory keeps it: a large session has very many.
 type rowState struct {
-	Row
-	ops []OpID // visible operations, lowest first; more than one where several peers wrote the row
+	value string
+	rowOp // the lowest of its visible operations: who brought it
 }
+
+type rowOp struct {
+	id   OpID
+	seq  uint64
+	time int64
+}
+
+func (o rowOp) compare(p rowOp) int { return o.id.Compare(p.id) }
 
 type recordOp struct {
 	id    OpID
@@ -40,7 +50,7 @@ func newView(id DocID, kind Kind, access *Access, specs []IndexSpec) *View {
 	for _, s := range kind.Stores() {
 		sv := &storeView{spec: s}
 		if s.Rows {
-			sv.rows = map[RowID]rowState{}
+			sv.rows, sv.shared = map[RowID]rowState{}, map[RowID][]rowOp{}
 		} else {
 			sv.records = map[string][]recordOp{}
 		}
@@ -79,7 +89,10 @@ func (v *View) Row(store string, id RowID) (Row, bool) {
 		return Row{}, false
 	}
 	r, ok := s.rows[id]
-	return r.Row, ok
+	if !ok {
+		return Row{}, false
+	}
+	return v.row(id, r), true
 }
 
 // RowCount is the number of rows in a store; 0 for a store this kind lacks.
@@ -97,8 +110,8 @@ func (v *View) Rows(store string) iter.Seq[Row] {
 		if s == nil {
 			return
 		}
-		for _, r := range s.rows {
-			if !yield(r.Row) {
+		for id, r := range s.rows {
+			if !yield(v.row(id, r)) {
 				return
 			}
 		}
@@ -155,23 +168,52 @@ func (v *View) applyRow(s *storeView, c *Change, op Op, id OpID) {
 	if err != nil {
 		return // the gate lets no such key through; an index must never see one
 	}
+	had, has := s.applyRow(key, op, rowOp{id, c.Seq, c.Time})
+	switch {
+	case had && !has:
+		v.tellIndexes(func(x Index) { x.Gone(op.Store, key) })
+	case !had && has:
+		row := v.row(key, s.rows[key])
+		v.tellIndexes(func(x Index) { x.Row(op.Store, row) })
+	}
+}
+
+// row tells all about a row. Its author is looked up: that an actor is somebody's never changes.
+func (v *View) row(id RowID, r rowState) Row {
+	info, _ := v.access.Actor(r.id.Actor)
+	return Row{ID: id, Value: r.value, Author: info.Key, Actor: r.id.Actor, Seq: r.seq, Time: r.time}
+}
+
+// applyRow reports whether the row was visible before and is now.
+func (s *storeView) applyRow(key RowID, op Op, by rowOp) (had, has bool) {
 	r, had := s.rows[key]
-	r.ops = replaceOps(r.ops, op, id, OpID.Compare)
-	if len(r.ops) == 0 {
-		delete(s.rows, key)
-		if had {
-			v.tellIndexes(func(x Index) { x.Gone(op.Store, key) })
-		}
-		return
+	if !had && op.Delete {
+		return false, false
 	}
-	if !op.Delete && r.ops[0] == id {
-		info, _ := v.access.Actor(c.Actor)
-		r.Row = Row{ID: key, Value: op.Value, Author: info.Key, Actor: c.Actor, Seq: c.Seq, Time: c.Time}
-	}
-	s.rows[key] = r
 	if !had {
-		v.tellIndexes(func(x Index) { x.Row(op.Store, r.Row) })
+		s.rows[key] = rowState{op.Value, by}
+		return false, true
 	}
+	ops := s.shared[key]
+	if ops == nil {
+		ops = []rowOp{r.rowOp}
+	}
+	ops = slices.DeleteFunc(ops, func(o rowOp) bool { return slices.Contains(op.Pred, o.id) })
+	if !op.Delete {
+		at, _ := slices.BinarySearchFunc(ops, by, rowOp.compare)
+		ops = slices.Insert(ops, at, by)
+	}
+	delete(s.shared, key)
+	switch len(ops) {
+	case 0:
+		delete(s.rows, key)
+		return true, false
+	case 1:
+	default:
+		s.shared[key] = ops
+	}
+	s.rows[key] = rowState{r.value, ops[0]}
+	return true, true
 }
 
 func (v *View) tellIndexes(fn func(Index)) {
@@ -191,13 +233,4 @@ func (s *storeView) applyRecord(op Op, id OpID) {
 		return
 	}
 	s.records[op.Key] = ops
-}
-
-func replaceOps(ops []OpID, op Op, id OpID, cmp func(OpID, OpID) int) []OpID {
-	ops = slices.DeleteFunc(ops, func(o OpID) bool { return slices.Contains(op.Pred, o) })
-	if op.Delete {
-		return ops
-	}
-	at, _ := slices.BinarySearchFunc(ops, id, cmp)
-	return slices.Insert(ops, at, id)
 }

@@ -53,6 +53,9 @@ type Config struct {
 	// SkillDirs are folders with skill files, first one first, relative to the working folder of the
 	// process unless absolute; empty: none.
 	SkillDirs []string
+	// FileReader is a command line (program, arguments) that runs [ReadAutomergeFile]; empty: Automerge
+	// files can't be imported.
+	FileReader []string
 	// LockWait is how long to wait for another process to let go of the store.
 	LockWait time.Duration
 	// IgnoreRole makes this peer write without the right; for tests of what others then do.

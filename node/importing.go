@@ -118,8 +118,12 @@ func orElse(s, other string) string {
 // sessionImport reads a conversation into a new session, or into an existing one. All of it becomes
 // visible at once, or nothing.
 func (n *Node) sessionImport(ctx context.Context, p control.SessionImportParams, out *control.Events[control.Progress]) (control.Imported, error) {
-	if p.Format != "" && p.Format != control.FormatJSONL {
-		return control.Imported{}, usage("export the conversation as JSON lines and import that", "import: the format %.20q can't be imported", p.Format)
+	switch p.Format {
+	case "", control.FormatJSONL:
+	case control.FormatAutomerge:
+		return n.importAutomerge(ctx, p, out.Upload())
+	default:
+		return control.Imported{}, usage("use jsonl or automerge", "import: unknown format %.20q", p.Format)
 	}
 	var id crdt.DocID
 	var err error

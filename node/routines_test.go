@@ -220,18 +220,23 @@ func TestRoutineRefusals(t *testing.T) {
 func TestRoutinesOfAClosedSession(t *testing.T) {
 	t.Parallel()
 	for _, online := range []bool{false, true} {
-		p := newPeer(t, "a", node.Config{Extensions: []extension.Extension{&bell{}}})
-		if online {
-			p.online()
+		for _, forget := range []bool{false, true} {
+			p := newPeer(t, "a", node.Config{Extensions: []extension.Extension{&bell{}}})
+			if online {
+				p.online()
+			}
+			id := ask(p, control.SessionNew, control.SessionNewParams{Name: room}).ID
+			ask(p, control.RoutineAdd, control.RoutineAddParams{ID: "yearly", Session: room, Extension: "bell", Cron: "0 0 0 1 1 *"})
+			if _, there := p.routine("yearly"); !there {
+				t.Fatal("it is not there")
+			}
+			if forget {
+				ask(p, control.SessionForget, control.SessionForgetParams{Session: id, Force: true})
+			} else {
+				ask(p, control.SessionClose, control.SessionParams{Session: id})
+				ask(p, control.SessionPost, control.SessionPostParams{Session: id, Content: "somebody still writes"})
+			}
+			until(p, control.RoutineList, control.RoutineListParams{}, "without the routine", func(all control.List[control.Routine]) bool { return len(all) == 0 })
 		}
-		id := ask(p, control.SessionNew, control.SessionNewParams{Name: room}).ID
-		yearly := control.RoutineAddParams{ID: "yearly", Session: room, Extension: "bell", Cron: "0 0 0 1 1 *"}
-		ask(p, control.RoutineAdd, yearly)
-		if _, there := p.routine("yearly"); !there {
-			t.Fatal("it is not there")
-		}
-		ask(p, control.SessionClose, control.SessionParams{Session: id})
-		ask(p, control.SessionPost, control.SessionPostParams{Session: id, Content: "somebody still writes"})
-		until(p, control.RoutineList, control.RoutineListParams{}, "without the routine", func(all control.List[control.Routine]) bool { return len(all) == 0 })
 	}
 }

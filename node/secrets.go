@@ -96,5 +96,5 @@ func (n *Node) secretRemove(ctx context.Context, p control.SecretParams) (contro
 	if _, err := n.secrets.table.Get(ctx, p.Name); err != nil {
 		return control.SecretInfo{}, &control.Error{Code: control.CodeNotFound, Cause: fmt.Sprintf("remove secret %.60q: there is none", p.Name), Remedy: "see `chaz-peer secret list`"}
 	}
-	return control.SecretInfo{Name: p.Name}, n.secrets.table.Delete(ctx, p.Name)
+	return control.SecretInfo(p), n.secrets.table.Delete(ctx, p.Name)
 }

@@ -43,13 +43,15 @@ func (n *Node) createSession(ctx context.Context, name string, agents []string, 
 				return err
 			}
 		}
-		if err := n.recordActive(tx); err != nil {
-			return err
+		if fill != nil {
+			if err := fill(tx); err != nil {
+				return err
+			}
 		}
-		if fill == nil {
-			return nil
+		if tx.Writes(activation.Store) {
+			return nil // what is on came with the content
 		}
-		return fill(tx)
+		return n.recordActive(tx)
 	})
 	if err != nil {
 		return id, err

@@ -95,7 +95,7 @@ func (d *demo) optOut(ctx context.Context) (string, error) {
 			}
 		}
 		if err := pauseFor(ctx); err != nil {
-			return "", errors.New("B does not show the opt-out")
+			return "", errors.New("the opt-out does not show on B")
 		}
 	}
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
 	"time"
 
 	"github.com/chaz-peer/chaz-peer/extension"
@@ -21,9 +23,24 @@ func newEngine() engine {
 	return engine{Version: extension.HostVersion, Open: openNode, Run: runNode}
 }
 
+// readerArg makes a process of this program a reader of one foreign file, for its whole life.
+const readerArg = "read-automerge-file"
+
+// readFile is that process.
+func readFile() int {
+	if err := node.ReadAutomergeFile(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return exitError
+	}
+	return exitOK
+}
+
 func nodeConfig(o nodeOptions, wait time.Duration) node.Config {
 	c := node.ConfigOf(o.Settings)
 	c.Home, c.LockWait, c.IgnoreRole, c.Log = o.Home, wait, o.IgnoreRole, o.Log
+	if exe, err := os.Executable(); err == nil {
+		c.FileReader = []string{exe, readerArg}
+	}
 	return c
 }
 

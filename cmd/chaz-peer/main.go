@@ -11,7 +11,12 @@ import (
 	"golang.org/x/term"
 )
 
-func main() { os.Exit(start()) }
+func main() {
+	if len(os.Args) == 2 && os.Args[1] == readerArg {
+		os.Exit(readFile())
+	}
+	os.Exit(start())
+}
 
 func start() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

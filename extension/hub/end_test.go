@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
 )
 
@@ -197,4 +198,73 @@ func TestCloseWaitsForATurn(t *testing.T) {
 		}
 		w.wantNotes("f per_session agent_end", "f per_session shutdown")
 	})
+}
+
+func TestCloseAndABuildInProgress(t *testing.T) {
+	for _, hangs := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorldWith(t, crdt.SystemClock{}, func(c *Config) {
+				c.Timings = Timings{Instantiate: time.Hour, Stop: time.Second}
+			})
+			release := make(chan struct{})
+			f := compiled("f").at(extension.PerSession).builds(func(context.Context, extension.ScopeContext) (*extension.Instance, error) {
+				<-release
+				return &extension.Instance{Shutdown: func(context.Context) error { w.note("shutdown"); return nil }}, nil
+			})
+			w.mustInstall(f)
+			session := w.session(f)
+			left := make(chan error)
+			go func() {
+				turn, err := w.hub.Turn(w.ctx, TurnKey{Session: session})
+				if err == nil {
+					turn.Release()
+				}
+				left <- err
+			}()
+			synctest.Wait()
+			start := time.Now()
+			closed := make(chan error)
+			go func() { closed <- w.hub.Close(w.ctx) }()
+			synctest.Wait()
+			if !hangs {
+				close(release)
+			}
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+			if hangs {
+				if time.Since(start) != time.Second {
+					t.Errorf("took %s", time.Since(start))
+				}
+				w.wantNotes()
+				close(release)
+				synctest.Wait()
+			}
+			w.wantNotes("shutdown") // what comes too late is shut down too; else before Close is over
+			if err := <-left; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestASessionThatCantBeRead(t *testing.T) {
+	w := newWorld(t)
+	f := w.watched("f", extension.Global)
+	w.mustInstall(f)
+	w.noted()
+	nowhere := crdt.DocID{9}
+	if err := w.hub.SessionStart(w.ctx, nowhere); !errors.Is(err, crdt.ErrUnknownDoc) {
+		t.Error(err)
+	}
+	if _, err := w.hub.Turn(w.ctx, TurnKey{Session: nowhere}); !errors.Is(err, crdt.ErrUnknownDoc) {
+		t.Error(err)
+	}
+	if _, err := w.hub.Turn(w.ctx, TurnKey{Session: w.agent("nova").ID}); err == nil {
+		t.Error("an agent is no session")
+	}
+	if len(w.hub.open) != 0 {
+		t.Error("it counts as open")
+	}
+	w.wantNotes()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -78,6 +79,7 @@ func TestMessagesComeInRegistrationOrder(t *testing.T) {
 		brings("z", message("system", "one")),
 		brings("crash", func() ([]extension.Message, error) { panic("ouch") }),
 		brings("odd", message("prophet", "doom")),
+		brings("huge", message("user", strings.Repeat("x", maxText+1))),
 		brings("fails", func() ([]extension.Message, error) {
 			return []extension.Message{{Role: "user", Content: "half"}}, errors.New("no")
 		}),
@@ -90,12 +92,14 @@ func TestMessagesComeInRegistrationOrder(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 	})
-	w.during(w.session(list[4]), extension.Agent{}, func(turn *Turn) {
+	w.during(w.session(list[5]), extension.Agent{}, func(turn *Turn) {
 		if got := turn.BeforeAgentStart(w.ctx); len(got) != 1 {
 			t.Errorf("only what is active: %q", got)
 		}
 	})
-	if got := w.outcomes(); !slices.Equal(got[:3], []string{"crash before_agent_start panic", "odd before_agent_start nonsense", "fails before_agent_start error"}) {
+	if got := w.outcomes(); !slices.Equal(got, []string{
+		"crash before_agent_start panic", "odd before_agent_start nonsense", "huge before_agent_start nonsense", "fails before_agent_start error",
+	}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -115,8 +119,11 @@ func TestContextComesFromAgentsAndSessions(t *testing.T) {
 	blank := compiled("blank").at(extension.PerSession).provides(extension.CapContextTail).gives(&extension.Instance{
 		ContextTail: func(context.Context, extension.Turn) (string, error) { return " \n", nil },
 	})
+	huge := compiled("huge").at(extension.PerSession).provides(extension.CapContextTail).gives(&extension.Instance{
+		ContextTail: func(context.Context, extension.Turn) (string, error) { return strings.Repeat("x", maxText+1), nil },
+	})
 	list := []*fake{
-		text("all", extension.Global, extension.PerAgent, extension.PerSession), blank,
+		text("all", extension.Global, extension.PerAgent, extension.PerSession), blank, huge,
 		text("peer", extension.Global), text("own", extension.Global, extension.PerAgent),
 	}
 	w.mustInstall(list...)
@@ -235,9 +242,9 @@ func TestAnExternalExtensionIsSuspended(t *testing.T) {
 func TestInstancesThatPanicSuspendToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		fails := true
+		var works atomic.Bool
 		f := external("f").builds(func(context.Context, extension.ScopeContext) (*extension.Instance, error) {
-			if fails {
+			if !works.Load() {
 				panic("ouch")
 			}
 			return &extension.Instance{}, nil
@@ -248,10 +255,15 @@ func TestInstancesThatPanicSuspendToo(t *testing.T) {
 		if state, reason := w.hub.State("f"); state != StateSuspended || !strings.Contains(reason, "panicked") || f.built.Load() != maxFaults {
 			t.Errorf("%s (%s) after %d attempts", state, reason, f.built.Load())
 		}
-		fails = false
 		w.hub.Resume("f")
 		synctest.Wait()
-		if state, _ := w.hub.State("f"); state != StateOK || f.built.Load() != maxFaults+1 {
+		if state, _ := w.hub.State("f"); state != StateFailed || f.built.Load() != maxFaults+1 {
+			t.Errorf("the count starts anew: %s after %d attempts", state, f.built.Load())
+		}
+		works.Store(true)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if state, _ := w.hub.State("f"); state != StateOK || f.built.Load() != maxFaults+2 {
 			t.Errorf("%s after %d attempts", state, f.built.Load())
 		}
 	})

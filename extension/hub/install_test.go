@@ -279,6 +279,9 @@ func TestRequiredCapabilities(t *testing.T) {
 	w.mustInstall(provider)
 	for _, f := range []*fake{self, chain} { // both have what they need now, and come alive by themselves
 		w.waitState(f.d.Name, StateOK)
+		if f.built.Load() != 1 {
+			t.Errorf("%s was built %d times", f.d.Name, f.built.Load())
+		}
 	}
 	if f := w.hub.Failures(); len(f) != 1 || f["named"] == "" {
 		t.Error(f)

@@ -146,55 +146,58 @@ func (h *Hub) vacate(s *slot) *instance {
 // build makes one attempt to fill a slot. It runs without Hub.mu and belongs to nobody's turn: whoever
 // waits may leave.
 func (h *Hub) build(ctx context.Context, j job) {
-	s, e := j.slot, j.slot.ent
-	ctx = context.WithoutCancel(ctx)
-	x, err := guard(ctx, h.time.Instantiate, func(ctx context.Context) (*extension.Instance, error) {
-		return e.ext.Instantiate(ctx, h.scopeContext(j.need))
-	}, func(x *extension.Instance) { h.callShutdown(ctx, e, orEmpty(x)) })
-	if err == nil {
-		if err = checkInstance(e.decl, s.scope, x); err != nil {
-			h.callShutdown(ctx, e, orEmpty(x))
-		}
-	}
+	s := j.slot
+	x, err := h.instantiate(context.WithoutCancel(ctx), j.need)
 	now := h.now()
 	var i *instance
 	if err == nil {
 		i = newInstance(s, x, now)
+	} else {
+		// A success does not count: it would hide what fails at every call.
+		h.judge(s.ent, place{point: "instantiate " + string(s.scope), session: sessionOf(s), agent: j.need.agent.ID}, err)
 	}
 	h.mu.Lock()
 	lost := s.gone || h.closed
-	if err != nil {
-		s.reason, s.failedAt = oneLine(err.Error()), now
-		s.wait = min(max(2*s.wait, h.time.RetryMin), h.time.RetryMax)
-	} else {
-		s.reason = ""
-	}
 	switch {
 	case i == nil:
+		s.reason, s.failedAt = oneLine(err.Error()), now
+		s.wait = min(max(2*s.wait, h.time.RetryMin), h.time.RetryMax)
 	case lost:
-		h.ending[i] = struct{}{}
+		h.ending[i] = nothing{}
 	default:
-		s.live = i
+		s.live, s.reason = i, ""
 		h.claim(i)
 	}
 	close(s.building)
 	s.building = nil
 	h.mu.Unlock()
 	switch {
-	case err != nil:
-		// A success does not count: it would hide what fails at every other call.
-		h.judge(e, place{point: "instantiate " + string(s.scope), session: sessionOf(s), agent: j.need.agent.ID}, err)
+	case i == nil:
 		h.nudge()
 	case lost && i.end(true):
 		h.shutdown(i)
 	}
 }
 
-func orEmpty(x *extension.Instance) *extension.Instance {
-	if x == nil {
-		return &extension.Instance{}
+// instantiate calls the extension and checks what it built. What comes too late or is refused is shut
+// down.
+func (h *Hub) instantiate(ctx context.Context, n need) (*extension.Instance, error) {
+	discard := func(x *extension.Instance) {
+		if x != nil {
+			h.callShutdown(ctx, n.ent, x)
+		}
 	}
-	return x
+	x, err := guard(ctx, h.time.Instantiate, func(ctx context.Context) (*extension.Instance, error) {
+		return n.ent.ext.Instantiate(ctx, h.scopeContext(n))
+	}, discard)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkInstance(n.ent.decl, n.scope, x); err != nil {
+		discard(x)
+		return nil, err
+	}
+	return x, nil
 }
 
 func sessionOf(s *slot) crdt.DocID {

@@ -14,7 +14,7 @@ import (
 )
 
 // grantTo gives a peer a role in a document that repo owns.
-func grantTo(t *testing.T, repo *crdt.Repo, id crdt.DocID, to crdt.PeerID, role crdt.Role) {
+func grantTo(t *testing.T, repo *crdt.Repo, id crdt.DocID, to crdt.PeerID, role crdt.Role) crdt.ObjectID {
 	t.Helper()
 	ctx := context.Background()
 	a, err := repo.Access(ctx, id)
@@ -29,6 +29,7 @@ func grantTo(t *testing.T, repo *crdt.Repo, id crdt.DocID, to crdt.PeerID, role 
 	if n, err := repo.AddObjects(ctx, id, [][]byte{o.Raw}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
+	return o.ID
 }
 
 // copyDoc brings everything of a document from one peer to another, as a sync does.
@@ -149,6 +150,35 @@ func TestAForgottenDocumentEndsItsInstances(t *testing.T) {
 		}
 		synctest.Wait()
 		w.wantNotes("f per_session shutdown")
+	})
+}
+
+func TestAnAgentThatIsHostedNoMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		far := newRepo(t, 2, w.clock)
+		defer far.Close()
+		f := w.watched("f", extension.PerAgent)
+		w.mustInstall(f)
+		id, err := far.Create(w.ctx, crdt.Agent, func(*crdt.Tx) error { return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		grant := grantTo(t, far, id, w.repo.Self(), crdt.Write)
+		copyDoc(t, far, w.repo, id)
+		w.running(t)
+		session := w.session(f)
+		w.during(session, extension.Agent{ID: id}, func(*Turn) {})
+		w.wantNotes("f per_agent built")
+		end, err := far.Identity().NewRevocation(id, grant, crdt.PeerID{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.repo.AddObjects(w.ctx, id, [][]byte{end.Raw}); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.wantNotes("f per_agent shutdown")
 	})
 }
 

@@ -72,6 +72,7 @@ func TestVerdicts(t *testing.T) {
 		"modify to no object": {[]*fake{says("a", modify(`[1]`))}, CallOutcome{Verdict: extension.Deny, Args: args, By: "a", Reason: "a changed the arguments"}},
 		"modify to nothing":   {[]*fake{says("a", modify(``))}, CallOutcome{Verdict: extension.Deny, Args: args, By: "a", Reason: "invalid"}},
 		"nonsense":            {[]*fake{says("a", extension.CallDecision{Verdict: "perhaps"})}, CallOutcome{Verdict: extension.Allow, Args: args}},
+		"huge":                {[]*fake{says("a", modify(`{"a":"`+strings.Repeat("x", maxText)+`"}`))}, CallOutcome{Verdict: extension.Allow, Args: args}},
 		"no reason":           {[]*fake{says("a", extension.CallDecision{Verdict: extension.Deny})}, CallOutcome{Verdict: extension.Deny, Args: args, By: "a", Reason: "no reason given"}},
 	} {
 		t.Run(name, func(t *testing.T) { wantOutcome(t, decide(newWorld(t), string(args), nil, c.list...), c.want) })
@@ -252,6 +253,9 @@ func TestACallerThatLeavesBlamesNobody(t *testing.T) {
 		go func() { <-entered; cancel() }()
 		turn.ToolCall(ctx, "t", json.RawMessage(`{}`), nil)
 	}
+	gone, cancel := context.WithCancel(w.ctx)
+	cancel()
+	turn.ToolCall(gone, "t", json.RawMessage(`{}`), nil) // asks nobody: nobody waits at entered
 	if state, _ := w.hub.State("slow"); state != StateOK || len(w.outcomes()) != 0 {
 		t.Errorf("%s %q", state, w.outcomes())
 	}
