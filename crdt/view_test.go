@@ -11,8 +11,10 @@ func TestRowOfSeveralWriters(t *testing.T) {
 	const store, value = "memory", `{"k":1}`
 	key := RowIDOf(value)
 	write := func(actor byte, counter uint64) *Change {
-		return &Change{Hash: ChangeHash{actor}, Actor: ActorID{actor}, Seq: uint64(actor) + 10, StartOp: counter, Time: int64(actor) * 100,
-			Ops: []Op{{Store: store, Key: key.String(), Value: value}}}
+		return &Change{
+			Hash: ChangeHash{actor}, Actor: ActorID{actor}, Seq: uint64(actor) + 10, StartOp: counter, Time: int64(actor) * 100,
+			Ops: []Op{{Store: store, Key: key.String(), Value: value}},
+		}
 	}
 	erase := func(seen ...*Change) *Change {
 		op := Op{Store: store, Key: key.String(), Delete: true}
