@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/node/control"
@@ -115,9 +116,13 @@ func (b bankSharing) setSynced(ctx context.Context, id crdt.DocID, on bool) erro
 	return nil
 }
 
+// joinWait is how long the import of a bank waits for its first complete copy, so that a ticket that
+// is good brings it at once. What takes longer goes on.
+const joinWait = 5 * time.Second
+
 // Join implements [extension.BankSharing].
 func (b bankSharing) Join(ctx context.Context, ticket string) (crdt.DocID, bool, error) {
-	j, err := b.n.join(ctx, control.JoinParams{Ticket: ticket})
+	j, err := b.n.join(ctx, control.JoinParams{Ticket: ticket, WaitMS: joinWait.Milliseconds()})
 	if err != nil {
 		return crdt.DocID{}, false, err
 	}

@@ -74,6 +74,9 @@ func (h slashHost) Trouble(name string, c command.Call) (command.State, string, 
 	return "", "", true
 }
 
+// Resume implements [command.Live].
+func (h slashHost) Resume(name string) bool { return h.n.hub.Resume(name) }
+
 // CheckSetting implements [command.Live]: what the declaration's schema says of a key. Keys that it
 // does not declare take anything.
 func (h slashHost) CheckSetting(name, key string, value []byte) error {

@@ -34,6 +34,19 @@ func switched(t *testing.T, p *banktest.Peer, doc crdt.DocID, kind activation.Ki
 	}
 }
 
+// hosted is a hub with the extension installed.
+func hosted(t *testing.T, p *banktest.Peer) *hub.Hub {
+	t.Helper()
+	h := hub.New(hub.Config{Peer: p.Handles, Documents: p.Repo, Clock: p.Clock})
+	t.Cleanup(func() { _ = h.Close(context.Background()) })
+	for _, r := range h.Install(t.Context(), []extension.Extension{New()}) {
+		if r.Err != nil {
+			t.Fatal(r.Err)
+		}
+	}
+	return h
+}
+
 // TestInTheHub runs the extension as a host does: what is attached counts from the next turn on, a
 // turn in progress keeps what it has, and whoever is switched off contributes nothing.
 func TestInTheHub(t *testing.T) {
@@ -44,14 +57,7 @@ func TestInTheHub(t *testing.T) {
 	p.Say(session, crdt.EntryMessage, "Does the whale sing?")
 	switched(t, p, session, activation.Activated)
 
-	h := hub.New(hub.Config{Peer: p.Handles, Documents: p.Repo, Clock: p.Clock})
-	ctx := t.Context()
-	t.Cleanup(func() { _ = h.Close(context.Background()) })
-	for _, r := range h.Install(ctx, []extension.Extension{New()}) {
-		if r.Err != nil {
-			t.Fatal(r.Err)
-		}
-	}
+	h, ctx := hosted(t, p), t.Context()
 	turn := func() *hub.Turn {
 		t.Helper()
 		tu, err := h.Turn(ctx, hub.TurnKey{Session: session, Agent: nova})

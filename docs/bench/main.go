@@ -18,6 +18,8 @@ type options struct {
 	sizes      []int
 	writes     int // samples of the write and live rows
 	bootstraps int
+	full       bool   // also the bootstrap of large sessions, which takes minutes
+	memory     int    // events in the session of the memory rows
 	rows       string // which groups of rows; empty: all
 	dir        string
 	child      string
@@ -37,6 +39,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	sizes := flags.String("sizes", "1000,10000,100000", "events in the session")
 	flags.IntVar(&o.writes, "n", 1000, "samples of the write and live rows, at each size")
 	flags.IntVar(&o.bootstraps, "bootstraps", 10, "samples of the bootstrap rows")
+	flags.BoolVar(&o.full, "full", false, "compare the bootstrap of sessions over 10,000 events too: minutes")
+	flags.IntVar(&o.memory, "memory", 100_000, "events in the session of the memory rows")
 	flags.StringVar(&o.rows, "rows", "", "only these groups: session, memory, sessions")
 	flags.StringVar(&o.dir, "dir", "", "work folder, on the disk to be measured (default: below the system's temporary folder)")
 	flags.StringVar(&o.profile, "cpuprofile", "", "write a CPU profile of the session rows to this file")

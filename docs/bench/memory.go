@@ -25,7 +25,7 @@ const memorySamples = 3
 // measureMemory compares processes that hold one large session open: the repo with all it keeps, and
 // the bare core with nothing but the document.
 func measureMemory(ctx context.Context, o *options, t *table) error {
-	n := o.sizes[len(o.sizes)-1]
+	n := o.memory
 	progress("memory of a session of %d events", n)
 	key, dir, chunks := place(o, "memory.key"), place(o, "memory"), place(o, "memory.chunks")
 	id, err := crdt.LoadIdentity(key, rand.Reader)

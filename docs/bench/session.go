@@ -74,8 +74,10 @@ func measureSessions(ctx context.Context, o *options, t *table) error {
 
 // measure leaves the session as large as it says until the bootstraps are done; then it grows.
 func (s *session) measure(ctx context.Context, t *table, g *growth) error {
-	if err := s.measureBootstraps(ctx, t); err != nil {
-		return err
+	if s.size <= 10_000 || s.opt.full {
+		if err := s.measureBootstraps(ctx, t); err != nil {
+			return err
+		}
 	}
 	write, err := s.localWrites(ctx)
 	if err != nil {

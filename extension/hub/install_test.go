@@ -246,6 +246,13 @@ func TestUndeclaredEndpointsAreRefused(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.mustInstall(compiled("x").gives(memory).provides(extension.CapMemory)) // the same, declared
+	ended := 0
+	wantError(t, w.install(compiled("y").gives(&extension.Instance{
+		Memory: noMemory{}, Shutdown: func(context.Context) error { ended++; return nil },
+	}))[0].Err, "memory")
+	if ended != 1 {
+		t.Errorf("what is refused is shut down once, not %d times", ended)
+	}
 }
 
 type noMemory struct{}

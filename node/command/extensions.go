@@ -104,11 +104,15 @@ func (r *Runner) switchSession(ctx context.Context, c Call, name string, on bool
 			return nil
 		case on && log.Active(name):
 			reply = textf("%s is already active on this session.", name)
+			if r.resume(name) {
+				reply = textf("%s was suspended on this peer after failures; it may run again.", name)
+			}
 			return nil
 		case !on && !log.Active(name):
 			reply = textf("%s is not active on this session; there is nothing to remove.", name)
 			return nil
 		case on:
+			r.resume(name)
 			kind = activation.Activated
 			reply = textf("Activated %s on this session, with effect from the next agent turn.", name)
 		default:

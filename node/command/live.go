@@ -16,6 +16,8 @@ type Live interface {
 	// Trouble says why an extension is not live in a session; "" if it is. whole is false where only
 	// the instance of this session or agent is missing. State is failed or suspended.
 	Trouble(name string, c Call) (state State, reason string, whole bool)
+	// Resume lifts the suspension of an extension; false if there was none.
+	Resume(name string) bool
 	// CheckSetting says why a value is not one that an extension takes under a key.
 	CheckSetting(name, key string, value []byte) error
 }
@@ -61,6 +63,9 @@ func (r *Runner) trouble(row *listed, c Call) {
 		row.state, row.reason, row.part = state, reason, !whole
 	}
 }
+
+// resume is the other half of an add: what was suspended on this peer may try again.
+func (r *Runner) resume(name string) bool { return r.cfg.Live != nil && r.cfg.Live.Resume(name) }
 
 func (r *Runner) checkSetting(name, key string, value []byte) error {
 	if r.cfg.Live == nil || string(value) == "null" {

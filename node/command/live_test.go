@@ -72,6 +72,8 @@ func (s stage) Trouble(name string, c command.Call) (command.State, string, bool
 	return "", "", true
 }
 
+func (s stage) Resume(name string) bool { return s.hub.Resume(name) }
+
 func (s stage) CheckSetting(name, key string, value []byte) error {
 	var n float64
 	if name == "schedule" && key == "poll_secs" && json.Unmarshal(value, &n) != nil {
