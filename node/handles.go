@@ -66,6 +66,20 @@ func (x docIndex) List(ctx context.Context) ([]extension.Entry, error) {
 
 // Open implements [extension.Index].
 func (x docIndex) Open(ctx context.Context, ref string) (extension.Document, error) {
+	if id, err := crdt.ParseDocID(ref); err == nil { // the usual case, and a look at one document
+		sum, ok := x.n.repo.Summary(id)
+		if !ok || sum.Kind != x.kind {
+			return nil, fmt.Errorf("open %s %.60q: %w", x.kind, ref, extension.ErrNotFound)
+		}
+		access, err := x.n.repo.Access(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if x.hosted && x.n.roleIn(access) < crdt.Write {
+			return nil, fmt.Errorf("open %s %.60q: %w", x.kind, ref, extension.ErrNotFound)
+		}
+		return docHandle{x.n, id}, nil
+	}
 	id, err := x.find(ctx, ref, func(extension.Entry) bool { return true })
 	if err != nil {
 		return nil, err

@@ -320,3 +320,22 @@ func TestToolRemovedOnAnotherPeer(t *testing.T) {
 		t.Errorf("%d calls and %d results", calls, results)
 	}
 }
+
+// Whoever calls is the sender: the agent of the turn, in a session without one this peer.
+func TestTheSenderOfACall(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, "a", node.Config{Extensions: []extension.Extension{newSayer()}})
+	ask(p, control.SessionNew, control.SessionNewParams{Name: room, Agents: []string{}})
+	p.call("say", `{"text":"hail"}`)
+	ask(p, control.SessionAttach, control.AttachParams{Session: room, Agent: "chaz"})
+	p.call("say", `{"text":"hail"}`)
+	var senders []string
+	for _, e := range p.entries() {
+		senders = append(senders, e.Sender)
+	}
+	if want := []string{"a", "a", "chaz", "chaz"}; !slices.Equal(senders, want) {
+		t.Errorf("%q; want %q", senders, want)
+	}
+	refused(p, control.ToolCall, control.ToolCallParams{Session: room, Agent: "yorick", Tool: "say", Args: []byte("{}")}, control.CodeNotFound, "yorick")
+	refused(p, control.ToolCall, control.ToolCallParams{Session: "nowhere", Tool: "say", Args: []byte("{}")}, control.CodeNotFound, "nowhere")
+}

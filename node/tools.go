@@ -72,6 +72,9 @@ func (a entryAudit) write(ctx context.Context, session crdt.DocID, agent extensi
 	if e.Sender == "" {
 		e.Sender = agent.Name
 	}
+	if e.Sender == "" { // nobody's turn: a call from the shell
+		e.Sender = a.n.name()
+	}
 	var id crdt.RowID
 	err := a.n.repo.Update(ctx, session, func(tx *crdt.Tx) (err error) {
 		id, err = crdt.AddEntry(tx, e)

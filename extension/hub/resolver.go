@@ -109,6 +109,7 @@ func lent[T any](ctx context.Context, l lease, point string, fn func(context.Con
 	}
 	at := l.t.place(point)
 	at.answers = true
+	ctx = extension.WithCaller(ctx, l.t.call(l.x.ent)) // services take plain values; this says in whose name
 	return invoke(ctx, l.t.h, l.x, at, l.t.h.time.Hook, fn)
 }
 
