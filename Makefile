@@ -11,7 +11,7 @@ RACE := CGO_ENABLED=1 $(GO) test -race
 .DEFAULT_GOAL := help
 
 help: ## say what each word does
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  make \1|\2/' | column -t -s '|'
+	@awk -F '## ' '/^[a-z]+:.*## /{split($$1, w, ":"); printf "  make %-8s %s\n", w[1], $$2}' $(MAKEFILE_LIST)
 
 need: # say precisely what is missing
 	@command -v $(GO) >/dev/null || { echo "missing: Go 1.26 or newer (the command 'go')"; exit 1; }
