@@ -14,7 +14,7 @@
 // signature at sequence number n proves everything below it.
 //
 // What lives here: ids, keys, roles and grants, signed changes, the clock, the [Store] contract and
-// its in-memory implementation, the [Repo] and the typed views of the five kinds. What may not: the
+// its in-memory implementation, the [Repo] and the typed views of sessions and agents. What may not: the
 // network, the Automerge binding (crdt/automerge), the change codec (crdt/chunk), a disk
 // (crdt/badger), and anything that knows what an extension is.
 package crdt

@@ -76,7 +76,6 @@ func ParseEntry(r Row) (Entry, error) {
 type EntryLog struct {
 	order []entryPlace
 	count map[PeerID]uint64 // highest N of each peer
-	bad   int
 }
 
 type entryPlace struct {
@@ -108,7 +107,6 @@ func (l *EntryLog) Row(store string, r Row) {
 	}
 	e, err := ParseEntry(r)
 	if err != nil {
-		l.bad++
 		return
 	}
 	l.count[e.Peer] = max(l.count[e.Peer], e.N)
@@ -126,9 +124,6 @@ func (l *EntryLog) Gone(string, RowID) {}
 
 // Len is the number of well-formed entries.
 func (l *EntryLog) Len() int { return len(l.order) }
-
-// Malformed is the number of rows that are no entries.
-func (l *EntryLog) Malformed() int { return l.bad }
 
 // Newest is the greatest timestamp; ok is false for an empty log.
 func (l *EntryLog) Newest() (at int64, ok bool) {

@@ -19,11 +19,10 @@ const (
 	ReasonValue     Reason = "bad_value"     // not JSON text
 	ReasonUTF8      Reason = "bad_utf8"
 	ReasonSignature Reason = "bad_signature"
-	ReasonActor     Reason = "foreign_actor" // no actor object binds this actor to the signer
-	ReasonRole      Reason = "no_right"      // signer's grant does not allow this store
-	ReasonFork      Reason = "forked"        // another change has this (actor, seq)
-	ReasonBlocked   Reason = "blocked"       // depends on a refused change
-	ReasonCore      Reason = "core"          // the document core did not take it
+	ReasonRole      Reason = "no_right" // signer's grant does not allow this store
+	ReasonFork      Reason = "forked"   // another change has this (actor, seq)
+	ReasonBlocked   Reason = "blocked"  // depends on a refused change
+	ReasonCore      Reason = "core"     // the document core did not take it
 )
 
 // Refusal is a verdict against a change.

@@ -138,9 +138,6 @@ func (r *Repo) Self() PeerID { return r.cfg.Identity.PeerID() }
 // Identity is this peer's key.
 func (r *Repo) Identity() *Identity { return r.cfg.Identity }
 
-// Store is where the documents are kept; for peer-local tables ([NewTable]).
-func (r *Repo) Store() Store { return r.cfg.Store }
-
 // List returns the summaries of all documents, in no order.
 func (r *Repo) List() []Summary {
 	r.mu.Lock()
@@ -206,6 +203,26 @@ func (r *Repo) View(ctx context.Context, id DocID, fn func(*View) error) error {
 			return err
 		}
 	}
+}
+
+// Peek is View for a sweep over many documents: one that had to be opened for it is closed again, so
+// that asking them all does not bring them all into memory.
+func (r *Repo) Peek(ctx context.Context, id DocID, fn func(*View) error) error {
+	s, err := r.use(id)
+	if err != nil {
+		return err
+	}
+	defer r.release(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.doc == nil {
+		defer s.unload()
+	}
+	d, err := r.load(ctx, s)
+	if err != nil {
+		return err
+	}
+	return fn(d.view)
 }
 
 // with runs fn on the loaded document under its write lock. When fn fails with errStale the memory

@@ -3,6 +3,7 @@ package crdt_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -87,5 +88,26 @@ func TestPackingLeavesClosedDocumentsClosed(t *testing.T) {
 	p.post(t, id, "one more")
 	if packed, err := p.Compact(context.Background(), id); err != nil || packed != 0 {
 		t.Errorf("packed %d of one: %v", packed, err)
+	}
+}
+
+func TestPeekLeavesThingsAsTheyWere(t *testing.T) {
+	p := newPeer(t, 1, crdt.NewMemStore())
+	closed, open := p.create(t), p.create(t)
+	p.post(t, closed, "said")
+	p.reopen(t)
+	p.texts(t, open)
+	for _, id := range []crdt.DocID{closed, open} {
+		rows := 0
+		err := p.Peek(context.Background(), id, func(v *crdt.View) error { rows = v.RowCount(crdt.EntriesStore); return nil })
+		if want := map[crdt.DocID]int{closed: 1}[id]; err != nil || rows != want {
+			t.Errorf("peeked at %d rows, want %d: %v", rows, want, err)
+		}
+	}
+	if p.Loaded() != 1 {
+		t.Errorf("%d documents are open, want the one that was", p.Loaded())
+	}
+	if err := p.Peek(context.Background(), crdt.DocID{1}, func(*crdt.View) error { return nil }); !errors.Is(err, crdt.ErrUnknownDoc) {
+		t.Errorf("peeked at no document: %v", err)
 	}
 }

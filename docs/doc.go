@@ -1,2 +1,2 @@
-// Package docs holds the documentation and the test that keeps its import table true.
+// Package docs holds the documentation and the tests that keep it true.
 package docs

@@ -76,7 +76,8 @@ type AgentAdmin interface {
 	Resolve(ctx context.Context, c Call, ref string) (Agent, error)
 	// Schedules returns the fields of each schedule of an agent, by schedule id.
 	Schedules(ctx context.Context, a Agent) (map[string]map[string]json.RawMessage, error)
-	// PutSchedule sets fields of a schedule, a nil value deletes one; with create it must be new, else it must be there.
+	// PutSchedule sets fields of a schedule, a nil value deletes one; with create it must be new, else
+	// it must be there.
 	PutSchedule(ctx context.Context, a Agent, id string, fields map[string]any, create bool) error
 	// RemoveSchedule deletes a schedule; false if there was none.
 	RemoveSchedule(ctx context.Context, a Agent, id string) (bool, error)

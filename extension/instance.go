@@ -52,7 +52,7 @@ type Agent struct {
 
 // Fire is one fire of a routine.
 type Fire struct {
-	Routine string          // what the host calls it, for messages
+	Routine string          // its id within the scope
 	Scope   string          // global, session:<id> or agent:<id>; for tracing
 	Payload json.RawMessage // as it was stored with the routine
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -73,6 +74,18 @@ func (p Policy) Fill() Policy {
 		p.Timeout = DefaultTimeout
 	}
 	return p
+}
+
+// Typed makes a tool's function of one with typed arguments. Arguments that do not fit the type are
+// an [ErrArgument].
+func Typed[A any](run func(ctx context.Context, c Call, a A) (string, error)) func(context.Context, Call, json.RawMessage) (string, error) {
+	return func(ctx context.Context, c Call, args json.RawMessage) (string, error) {
+		var a A
+		if err := json.Unmarshal(args, &a); err != nil {
+			return "", fmt.Errorf("read arguments: %w: %w", ErrArgument, err)
+		}
+		return run(ctx, c, a)
+	}
 }
 
 // Command is a slash command. It answers with text or an error, nothing else.

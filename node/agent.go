@@ -247,8 +247,8 @@ func (n *Node) agentForget(ctx context.Context, p control.AgentForgetParams) (co
 	}
 	if len(attached) > 0 && !p.Force {
 		return control.Forgotten{}, &control.Error{
-			Code: control.CodeConflict, Cause: fmt.Sprintf("forget agent %s: %d sessions here have it on their roster", id.Short(), len(attached)),
-			Remedy: "detach it from them first, or repeat with --force",
+			Code: control.CodeConflict, Cause: fmt.Sprintf("forget agent %s: on the roster of sessions here: %d", id.Short(), len(attached)),
+			Remedy: "detach it there first, or repeat with --force",
 		}
 	}
 	if err := n.forget(ctx, id, p.Force); err != nil {

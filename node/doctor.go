@@ -94,7 +94,7 @@ func (n *Node) checkDocument(ctx context.Context, s crdt.Summary) (string, error
 	if err != nil {
 		return "", err
 	}
-	detail := fmt.Sprintf("%d heads, equal in the core and in the view", len(heads))
+	detail := fmt.Sprintf("heads: %d, equal in the core and in the view", len(heads))
 	if s.Kind != crdt.Session && s.Kind != crdt.Agent {
 		return detail, nil
 	}

@@ -28,10 +28,8 @@ func (n *Node) openHub(ctx context.Context) error {
 		Documents: n.repo, Clock: n.clock, Timings: n.cfg.Timings, Log: n.log,
 	})
 	all := append(builtins.All(builtins.Deps{Log: n.log, Search: n.cfg.Search}), n.cfg.Extensions...)
-	for _, r := range n.hub.Install(ctx, all) {
-		if r.Fatal {
-			return fmt.Errorf("install extension %s: %w", r.Name, r.Err)
-		}
+	if err := hub.Fatal(n.hub.Install(ctx, all)); err != nil {
+		return err
 	}
 	n.decls = n.hub.Declarations()
 	n.warnAllowlist()
@@ -111,6 +109,7 @@ func matches(schema, value []byte) error {
 		return fmt.Errorf("read schema: %w", err)
 	}
 	c := jsonschema.NewCompiler()
+	c.UseLoader(jsonschema.SchemeURLLoader{}) // none: by itself it would read the files that a schema refers to
 	if err := c.AddResource("setting.json", doc); err != nil {
 		return fmt.Errorf("read schema: %w", err)
 	}

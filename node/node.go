@@ -142,8 +142,8 @@ func (n *Node) firstAgents(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the extensions, frees the documents, marks the stop as clean and lets go of the store. It must not run
-// beside another method, Run included. Closing twice is closing once.
+// Close ends the extensions, frees the documents, marks the stop as clean and lets go of the store.
+// It must not run beside another method, Run included. Closing twice is closing once.
 func (n *Node) Close() error {
 	var err error
 	n.close.Do(func() {

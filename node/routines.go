@@ -23,8 +23,8 @@ func (engineClock) After(d time.Duration) <-chan time.Time { return time.After(d
 type dispatcher struct{ n *Node }
 
 // Dispatch implements [routine.Dispatcher].
-func (d dispatcher) Dispatch(ctx context.Context, ext string, scope routine.Scope, payload json.RawMessage) error {
-	return d.n.hub.Routine(ctx, ext, extension.Fire{Routine: ext, Scope: scope.String(), Payload: payload})
+func (d dispatcher) Dispatch(ctx context.Context, ext string, key routine.Key, payload json.RawMessage) error {
+	return d.n.hub.Routine(ctx, ext, extension.Fire{Routine: key.ID, Scope: key.Scope.String(), Payload: payload})
 }
 
 func (n *Node) openRoutines() {
@@ -173,38 +173,47 @@ func (n *Node) routineRun(ctx context.Context, p control.RoutineParams) (control
 }
 
 // reloadRoutines follows a document that changed, or whose place here did: its routines are read
-// again, or forgotten when this peer does not fire for it any more.
+// again. What this peer does not fire for any more has none; see [routineStore.Rows].
 func (n *Node) reloadRoutines(ctx context.Context, id crdt.DocID) {
-	scope, fires, err := n.firesFor(ctx, id)
-	switch {
-	case err == nil && fires:
-		err = n.routines.Reload(ctx, scope)
-	case err == nil && scope.Kind != routine.ScopeGlobal:
-		n.routines.Unload(scope)
+	scopes := []routine.Scope{routine.Session(id.String()), routine.Agent(id.String())}
+	if sum, ok := n.repo.Summary(id); ok { // else it is gone, whichever it was
+		switch sum.Kind {
+		case crdt.Session:
+			scopes = scopes[:1]
+		case crdt.Agent:
+			scopes = scopes[1:]
+		default:
+			return
+		}
 	}
-	if err != nil && ctx.Err() == nil {
-		n.log.Error("routines unreadable", "doc", id.Short(), "cause", err)
+	for _, s := range scopes {
+		if err := n.routines.Reload(ctx, s); err != nil && ctx.Err() == nil {
+			n.log.Error("routines unreadable", "doc", id.Short(), "cause", err)
+		}
 	}
 }
 
-// firesFor says whether this peer fires the routines in a document: those of open sessions and of
-// agents hosted here.
-func (n *Node) firesFor(ctx context.Context, id crdt.DocID) (routine.Scope, bool, error) {
-	sum, ok := n.repo.Summary(id)
-	if !ok { // gone: whichever it was
-		n.routines.Unload(routine.Session(id.String()))
-		return routine.Agent(id.String()), false, nil
-	}
-	switch sum.Kind {
-	case crdt.Session:
+// firesFor says whether this peer fires the routines of a scope: its own, those of open sessions and
+// of agents hosted here.
+func (n *Node) firesFor(ctx context.Context, scope routine.Scope) (bool, error) {
+	switch scope.Kind {
+	case routine.ScopeSession:
+		id, err := crdt.ParseDocID(scope.ID)
+		if err != nil {
+			return false, err
+		}
 		row, err := n.cataloged(ctx, id)
-		return routine.Session(id.String()), !row.Closed, err
-	case crdt.Agent:
+		return !row.Closed, err
+	case routine.ScopeAgent:
+		id, err := crdt.ParseDocID(scope.ID)
+		if err != nil {
+			return false, err
+		}
 		access, err := n.repo.Access(ctx, id)
 		if err != nil {
-			return routine.Scope{}, false, err
+			return false, err
 		}
-		return routine.Agent(id.String()), n.roleIn(access) >= crdt.Write, nil
+		return n.roleIn(access) >= crdt.Write, nil
 	}
-	return routine.Global(), false, nil
+	return true, nil
 }

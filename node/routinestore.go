@@ -50,9 +50,14 @@ func (s routineStore) Scopes(ctx context.Context) ([]routine.Scope, error) {
 	return out, nil
 }
 
-// Rows implements [routine.Source].
+// Rows implements [routine.Source]. Whether this peer fires for the scope is asked here, where the
+// engine lets no other reading of it come between.
 func (s routineStore) Rows(ctx context.Context, scope routine.Scope) ([]routine.Routine, error) {
-	rows, err := s.read(ctx, scope)
+	fires, err := s.n.firesFor(ctx, scope)
+	var rows map[string]map[string]string
+	if err == nil && fires {
+		rows, err = s.read(ctx, scope)
+	}
 	if errors.Is(err, crdt.ErrUnknownDoc) {
 		return nil, nil
 	}
@@ -93,7 +98,7 @@ func (s routineStore) read(ctx context.Context, scope routine.Scope) (map[string
 	if err != nil {
 		return nil, err
 	}
-	err = s.n.repo.View(ctx, id, func(v *crdt.View) error {
+	err = s.n.repo.Peek(ctx, id, func(v *crdt.View) error {
 		for rid, fields := range readRecords(v, store, routine.FieldTrigger) {
 			out[rid] = map[string]string{}
 			for k, raw := range fields {

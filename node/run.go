@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -40,6 +41,13 @@ func (n *Node) Run(ctx context.Context, runtimeDir string, ready func(Ready)) er
 	on.group, on.ctx = errgroup.WithContext(netCtx)
 	n.setOnline(on)
 	on.wantPartners()
+	if err := n.routines.Load(ctx); err != nil {
+		n.setOnline(nil)
+		return errors.Join(err, server.Close(), on.close())
+	}
+	// The look at every document above was the largest there will be for long; what it took is given
+	// back to the system.
+	debug.FreeOSMemory()
 	on.group.Go(func() error { return on.net.Run(on.ctx) })
 	on.group.Go(func() error { return on.work(on.ctx) })
 	on.group.Go(func() error { return n.home.store.Run(on.ctx) })

@@ -75,7 +75,7 @@ func CheckKey(ref string) error {
 
 func (n *Node) secretSet(ctx context.Context, p control.SecretSetParams) (control.SecretInfo, error) {
 	if !secretName.MatchString(p.Name) {
-		return control.SecretInfo{}, usage("use letters, digits and _ . : / -", "set secret: the name %.40q has other characters", p.Name)
+		return control.SecretInfo{}, usage("use letters, digits and _ . : / -", "set secret: %.40q is not a name for one", p.Name)
 	}
 	if p.Value == "" || len(p.Value) > maxSecret {
 		return control.SecretInfo{}, usage("give it on standard input", "set secret %s: the value has %d bytes, want 1 to %d", p.Name, len(p.Value), maxSecret)

@@ -38,7 +38,9 @@ func (n *Node) createSession(ctx context.Context, name string, agents []string, 
 				return err
 			}
 		}
-		for _, a := range roster {
+		for i, a := range roster {
+			// Who was attached first answers first; of these, who is listed first.
+			a.AttachedAt = tx.Now() + int64(i)
 			if err := crdt.AttachAgent(tx, a); err != nil {
 				return err
 			}
@@ -322,6 +324,7 @@ func (n *Node) forget(ctx context.Context, id crdt.DocID, force bool) error {
 	if err := n.repo.Forget(ctx, id); err != nil {
 		return err
 	}
+	n.reloadRoutines(ctx, id)
 	if err := n.docNames.set(ctx, id.String(), ""); err != nil {
 		return err
 	}

@@ -112,7 +112,7 @@ func censor(stuck <-chan struct{}) func(context.Context, string) (extension.Call
 			panic("the censor fell")
 		case "hang":
 			<-ctx.Done()
-			return extension.CallDecision{Verdict: extension.Deny, Reason: "too late"}, nil
+			return extension.CallDecision{Verdict: extension.Deny, Reason: "too late"}, ctx.Err()
 		case "stuck":
 			<-stuck
 			return extension.CallDecision{Verdict: extension.Deny, Reason: "far too late"}, nil
@@ -338,4 +338,28 @@ func TestTheSenderOfACall(t *testing.T) {
 	}
 	refused(p, control.ToolCall, control.ToolCallParams{Session: room, Agent: "yorick", Tool: "say", Args: []byte("{}")}, control.CodeNotFound, "yorick")
 	refused(p, control.ToolCall, control.ToolCallParams{Session: "nowhere", Tool: "say", Args: []byte("{}")}, control.CodeNotFound, "nowhere")
+}
+
+// Of agents that were attached at once the one listed first answers.
+func TestWhoAnswersFirst(t *testing.T) {
+	t.Parallel()
+	p := newPeer(t, "a", node.Config{Extensions: []extension.Extension{newSayer()}})
+	agents := []string{"nova", "archivist", "yorick"}
+	for _, a := range agents {
+		ask(p, control.AgentNew, control.AgentNewParams{Name: a})
+	}
+	for i := range agents {
+		order := append(slices.Clone(agents[i:]), agents[:i]...)
+		id := ask(p, control.SessionNew, control.SessionNewParams{Agents: order}).ID
+		var got []string
+		for _, a := range ask(p, control.SessionDetails, control.SessionShowParams{Session: id}).Agents {
+			got = append(got, a.Name)
+		}
+		if !slices.Equal(got, order) {
+			t.Errorf("%v; want %v", got, order)
+		}
+		if c := ask(p, control.ShowContext, control.ContextParams{Session: id}); c.Agent != order[0] {
+			t.Errorf("%s answers; want %s", c.Agent, order[0])
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/chaz-peer/chaz-peer/builtins/web"
@@ -41,7 +42,11 @@ func (n *Node) openTools() error {
 	if err != nil {
 		return fmt.Errorf("open work folder: %w", err)
 	}
-	if n.machine, err = toolhost.New(toolhost.Config{WorkFolder: sec.WorkFolder, Sandbox: sec.Sandbox}); err != nil {
+	home, err := filepath.Abs(n.cfg.Home)
+	if err != nil {
+		return fmt.Errorf("open work folder: %w", err)
+	}
+	if n.machine, err = toolhost.New(toolhost.Config{WorkFolder: sec.WorkFolder, Private: home, Sandbox: sec.Sandbox}); err != nil {
 		return err
 	}
 	leaks := pipeline.Redact

@@ -1,9 +1,17 @@
 package node
 
-import "github.com/chaz-peer/chaz-peer/node/control"
+import (
+	"slices"
+
+	"github.com/chaz-peer/chaz-peer/node/control"
+)
 
 // Methods is the local API of this node: one entry for each endpoint, whether it is online or not.
 func (n *Node) Methods() []control.Method {
+	return slices.Concat(n.peerMethods(), n.sessionMethods(), n.agentMethods(), n.toolMethods())
+}
+
+func (n *Node) peerMethods() []control.Method {
 	return []control.Method{
 		control.Func(control.GetStatus, n.status),
 		control.Func(control.RunDoctor, n.doctor),
@@ -22,7 +30,11 @@ func (n *Node) Methods() []control.Method {
 		control.Func(control.PeersName, n.peersName),
 		control.Func(control.PeersPause, n.peersPause),
 		control.Func(control.PeersResume, n.peersResume),
+	}
+}
 
+func (n *Node) sessionMethods() []control.Method {
+	return []control.Method{
 		control.Func(control.SessionNew, n.sessionNew),
 		control.Func(control.SessionList, n.sessionList),
 		control.Func(control.SessionDetails, n.sessionShow),
@@ -41,7 +53,11 @@ func (n *Node) Methods() []control.Method {
 		control.Func(control.SessionHost, n.sessionHost),
 		control.Func(control.SessionClose, n.sessionClose),
 		control.Func(control.SessionForget, n.sessionForget),
+	}
+}
 
+func (n *Node) agentMethods() []control.Method {
+	return []control.Method{
 		control.Func(control.AgentNew, n.agentNew),
 		control.Func(control.AgentList, n.agentList),
 		control.Func(control.AgentDetails, n.agentShow),
@@ -52,7 +68,11 @@ func (n *Node) Methods() []control.Method {
 		control.Func(control.AgentJoin, n.join),
 		control.Func(control.AgentInvite, n.agentInvite),
 		control.Func(control.AgentForget, n.agentForget),
+	}
+}
 
+func (n *Node) toolMethods() []control.Method {
+	return []control.Method{
 		control.Func(control.SecretSet, n.secretSet),
 		control.Func(control.SecretList, n.secretList),
 		control.Func(control.SecretRemove, n.secretRemove),

@@ -101,7 +101,7 @@ func (e *Engine) dispatch(ctx context.Context, f *fire, row Routine, done chan<-
 		}
 		done <- err
 	}()
-	err = e.cfg.Dispatcher.Dispatch(ctx, row.Target.Extension, f.entry.key.Scope, slices.Clone(row.Target.Payload))
+	err = e.cfg.Dispatcher.Dispatch(ctx, row.Target.Extension, f.entry.key, slices.Clone(row.Target.Payload))
 }
 
 // finish decides the outcome of a fire whose handler returned or passed its deadline.

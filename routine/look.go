@@ -88,7 +88,7 @@ func (e *Engine) refuse(f *fire, v verdict, err error) {
 		case KindInterval:
 			f.next = now.Add(r.row.Trigger.delay)
 		case KindOneShot:
-			f.next = now.Add(RetryMax)
+			f.next = now.Add(retryMax)
 		}
 	}
 }

@@ -2,11 +2,11 @@ package routine
 
 import "time"
 
-// Retries of a one-shot that failed: the first after RetryFirst, each further one after twice as
-// long, never more than RetryMax.
+// Retries of a one-shot that failed: the first after retryFirst, each further one after twice as
+// long, never more than retryMax.
 const (
-	RetryFirst = 30 * time.Second
-	RetryMax   = 10 * time.Minute
+	retryFirst = 30 * time.Second
+	retryMax   = 10 * time.Minute
 )
 
 // State is what the next fire depends on besides the trigger and the clock.
@@ -56,9 +56,9 @@ func Next(t Trigger, s State, now time.Time) (time.Time, bool) {
 
 // Retry is the pause before the next try after failures in a row.
 func Retry(failures int) time.Duration {
-	pause := RetryFirst
+	pause := retryFirst
 	for range min(failures-1, 10) {
-		pause = min(2*pause, RetryMax)
+		pause = min(2*pause, retryMax)
 	}
 	return pause
 }

@@ -79,7 +79,7 @@ func TestNextNeverLiesInThePast(t *testing.T) {
 				t.Fatalf("interval %v waits until %v, now %v", trigger, at, now)
 			}
 		case KindOneShot:
-			if at.After(later(trigger.at, now.Add(RetryMax))) {
+			if at.After(later(trigger.at, now.Add(retryMax))) {
 				t.Fatalf("one-shot %v waits until %v, now %v", trigger, at, now)
 			}
 		}

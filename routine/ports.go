@@ -17,7 +17,7 @@ type Clock interface {
 // failure of the work are errors. The context ends at the deadline and when the engine stops; a
 // handler that must wait for something that is busy does so in [Wait].
 type Dispatcher interface {
-	Dispatch(ctx context.Context, extension string, scope Scope, payload json.RawMessage) error
+	Dispatch(ctx context.Context, extension string, key Key, payload json.RawMessage) error
 }
 
 // Homes says whether this peer is the one that fires a routine. It is asked before each fire, from

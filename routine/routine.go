@@ -22,7 +22,7 @@ type Target struct {
 	Payload   json.RawMessage `json:"payload"`
 }
 
-// Routine is one row. Its JSON form has the keys of [Fields].
+// Routine is one row. Its JSON form has the keys of [Routine.Fields].
 type Routine struct {
 	ID          string
 	Name        string
@@ -142,8 +142,8 @@ type Outcome struct {
 	Delete        bool // the row goes, the rest is void
 }
 
-// MaxError bounds [Routine.LastError] in bytes.
-const MaxError = 256
+// maxError bounds [Routine.LastError] in bytes.
+const maxError = 256
 
 // Settle is the outcome of a fire of r that ended at the given time, in failure or (nil) well.
 //
@@ -184,13 +184,13 @@ func (r Routine) apply(o Outcome) Routine {
 	return r
 }
 
-// cut makes an error text fit: valid UTF-8, at most [MaxError] bytes, whole characters.
+// cut makes an error text fit: valid UTF-8, at most [maxError] bytes, whole characters.
 func cut(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	if len(text) <= MaxError {
+	if len(text) <= maxError {
 		return text
 	}
-	end := MaxError
+	end := maxError
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}

@@ -52,9 +52,9 @@ func TestSettle(t *testing.T) {
 }
 
 func TestLastErrorIsCutAtARune(t *testing.T) {
-	for _, text := range []string{"", "short", strings.Repeat("x", MaxError), strings.Repeat("x", MaxError+1), strings.Repeat("x", 255) + "é" + "tail", strings.Repeat("語", 100), "a\xffb", strings.Repeat("\xff", 300)} {
+	for _, text := range []string{"", "short", strings.Repeat("x", maxError), strings.Repeat("x", maxError+1), strings.Repeat("x", 255) + "é" + "tail", strings.Repeat("語", 100), "a\xffb", strings.Repeat("\xff", 300)} {
 		got := cut(text)
-		if len(got) > MaxError || !utf8.ValidString(got) || utf8.ValidString(text) && len(text) > MaxError && len(got) < MaxError-3 {
+		if len(got) > maxError || !utf8.ValidString(got) || utf8.ValidString(text) && len(text) > maxError && len(got) < maxError-3 {
 			t.Errorf("%.20q…: %d bytes, valid %v", text, len(got), utf8.ValidString(got))
 		}
 	}
@@ -95,7 +95,7 @@ func TestDecode(t *testing.T) {
 	r, _ = Decode("a", with("colour", "not even JSON"))
 	same(t, "an unknown field is no fault", r.Fault, "")
 	r, _ = Decode("a", with(FieldLastError, `"`+strings.Repeat("x", 999)+`"`))
-	same(t, "a long error of another peer", len(r.LastError), MaxError)
+	same(t, "a long error of another peer", len(r.LastError), maxError)
 }
 
 func drawRoutine(t *rapid.T) Routine {

@@ -21,7 +21,7 @@ const (
 
 // Bounds of an interval.
 const (
-	MinDelay = time.Second
+	minDelay = time.Second
 	MaxDelay = 100 * 366 * 24 * time.Hour
 )
 
@@ -60,8 +60,8 @@ func Cron(expr, zone string) (Trigger, error) {
 // Every returns a trigger that fires a fixed delay after the last completion. The delay is a whole
 // number of seconds.
 func Every(delay time.Duration) (Trigger, error) {
-	if delay < MinDelay || delay > MaxDelay || delay%time.Second != 0 {
-		return Trigger{}, fmt.Errorf("make interval trigger: the delay is %v, not whole seconds from %d to %d", delay, MinDelay/time.Second, MaxDelay/time.Second)
+	if delay < minDelay || delay > MaxDelay || delay%time.Second != 0 {
+		return Trigger{}, fmt.Errorf("make interval trigger: the delay is %v, not whole seconds from %d to %d", delay, minDelay/time.Second, MaxDelay/time.Second)
 	}
 	return Trigger{kind: KindInterval, delay: delay}, nil
 }

@@ -181,9 +181,9 @@ type handlers struct {
 	do    map[string]func(context.Context) error
 }
 
-func (h *handlers) Dispatch(ctx context.Context, ext string, scope Scope, payload json.RawMessage) error {
+func (h *handlers) Dispatch(ctx context.Context, ext string, key Key, payload json.RawMessage) error {
 	h.mu.Lock()
-	h.log = append(h.log, fired{h.peer, scope, ext, string(payload), h.clock.Now().UTC()})
+	h.log = append(h.log, fired{h.peer, key.Scope, ext, string(payload), h.clock.Now().UTC()})
 	do, ok := h.do[ext]
 	h.mu.Unlock()
 	if !ok {

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoTurns: a schedule gives an agent a turn, and this version runs none.
-var ErrNoTurns = errors.New("firing the schedule of an agent needs turns, which this version does not run")
+var errNoTurns = errors.New("firing the schedule of an agent needs turns, which this version does not run")
 
 type schedules struct{ decl extension.Declaration }
 
@@ -35,5 +35,5 @@ func (schedules) Instantiate(_ context.Context, s extension.ScopeContext) (*exte
 
 // fire fails, so that the engine counts it and everyone can see why nothing happens.
 func fire(_ context.Context, f extension.Fire) error {
-	return fmt.Errorf("fire %.200q of %.200s: %w", f.Routine, f.Scope, ErrNoTurns)
+	return fmt.Errorf("fire %.200q of %.200s: %w", f.Routine, f.Scope, errNoTurns)
 }

@@ -25,7 +25,7 @@ func TestFire(t *testing.T) {
 	}
 	for _, payload := range []string{`{"schedule":"daily"}`, ``, `null`, `[`} {
 		err := i.Routine(t.Context(), extension.Fire{Routine: "daily", Scope: "agent:x", Payload: json.RawMessage(payload)})
-		if !errors.Is(err, ErrNoTurns) || !strings.Contains(err.Error(), "daily") || len(err.Error()) > 256 {
+		if !errors.Is(err, errNoTurns) || !strings.Contains(err.Error(), "daily") || len(err.Error()) > 256 {
 			t.Errorf("%v", err)
 		}
 	}

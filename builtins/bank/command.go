@@ -88,6 +88,18 @@ func (d desk) verbs() []Verb {
 	}
 }
 
+func (d desk) sharing() (extension.BankSharing, error) {
+	banks, err := d.banks(d.peer)
+	if err != nil {
+		return nil, err
+	}
+	s := banks.Sharing()
+	if s == nil {
+		return nil, fmt.Errorf("share %s: %w", d.Noun, errNoBanks)
+	}
+	return s, nil
+}
+
 // words splits arguments into at least min and at most max words.
 func words(args string, min, max int) ([]string, error) {
 	list := strings.Fields(args)

@@ -112,11 +112,7 @@ func (d desk) refOf(ctx context.Context, agent extension.Document, is func(Ref) 
 // authorise gives an agent's peers a role in a bank. lower says that they have a higher one, which
 // must go first.
 func (d desk) authorise(ctx context.Context, bank, agent crdt.DocID, perm crdt.Role, lower bool) error {
-	banks, err := d.banks(d.peer)
-	if err != nil {
-		return err
-	}
-	sharing, err := d.sharing(banks)
+	sharing, err := d.sharing()
 	if err != nil {
 		return err
 	}
@@ -130,11 +126,7 @@ func (d desk) authorise(ctx context.Context, bank, agent crdt.DocID, perm crdt.R
 
 // undo puts an agent's rights in a bank back to what its document says.
 func (d desk) undo(ctx context.Context, bank, agent crdt.DocID, before Ref, had bool) error {
-	banks, err := d.banks(d.peer)
-	if err != nil {
-		return err
-	}
-	sharing, err := d.sharing(banks)
+	sharing, err := d.sharing()
 	if err != nil {
 		return err
 	}
@@ -222,11 +214,7 @@ func (d desk) revoke(ctx context.Context, _ extension.Call, args string) (string
 }
 
 func (d desk) withdraw(ctx context.Context, bank, agent crdt.DocID) error {
-	banks, err := d.banks(d.peer)
-	if err != nil {
-		return err
-	}
-	sharing, err := d.sharing(banks)
+	sharing, err := d.sharing()
 	if err != nil {
 		return err
 	}

@@ -47,11 +47,3 @@ func (k Kind) banks(p *extension.Peer) (extension.Banks, error) {
 	}
 	return b, nil
 }
-
-func (k Kind) sharing(b extension.Banks) (extension.BankSharing, error) {
-	s := b.Sharing()
-	if s == nil {
-		return nil, fmt.Errorf("share %s: %w", k.Noun, errNoBanks)
-	}
-	return s, nil
-}

@@ -88,11 +88,7 @@ func (d desk) share(ctx context.Context, _ extension.Call, args string) (string,
 }
 
 func (d desk) ticket(ctx context.Context, doc extension.Document, perm crdt.Role) (string, error) {
-	banks, err := d.banks(d.peer)
-	if err != nil {
-		return "", err
-	}
-	sharing, err := d.sharing(banks)
+	sharing, err := d.sharing()
 	if err != nil {
 		return "", err
 	}
@@ -108,11 +104,7 @@ func (d desk) unshare(ctx context.Context, _ extension.Call, args string) (strin
 	if err != nil {
 		return "", err
 	}
-	banks, err := d.banks(d.peer)
-	if err != nil {
-		return "", err
-	}
-	sharing, err := d.sharing(banks)
+	sharing, err := d.sharing()
 	if err != nil {
 		return "", err
 	}
@@ -176,11 +168,7 @@ func (d desk) join(ctx context.Context, _ extension.Call, args string) (string, 
 
 // use joins with a ticket.
 func (d desk) use(ctx context.Context, ticket string) (crdt.DocID, bool, error) {
-	banks, err := d.banks(d.peer)
-	if err != nil {
-		return crdt.DocID{}, false, err
-	}
-	sharing, err := d.sharing(banks)
+	sharing, err := d.sharing()
 	if err != nil {
 		return crdt.DocID{}, false, err
 	}

@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/chaz-peer/chaz-peer/extension"
@@ -41,14 +40,3 @@ func (core) Instantiate(_ context.Context, s extension.ScopeContext) (*extension
 // status tells under "mcp" how the MCP servers are. This version has none, and then there is nothing
 // to tell.
 func status(context.Context) (map[string]string, error) { return nil, nil }
-
-// tool adapts a function with typed arguments.
-func tool[A any](run func(ctx context.Context, c extension.Call, a A) (string, error)) func(context.Context, extension.Call, json.RawMessage) (string, error) {
-	return func(ctx context.Context, c extension.Call, args json.RawMessage) (string, error) {
-		var a A
-		if err := json.Unmarshal(args, &a); err != nil {
-			return "", fmt.Errorf("read arguments: %w: %w", extension.ErrArgument, err)
-		}
-		return run(ctx, c, a)
-	}
-}

@@ -30,7 +30,7 @@ func shellTool() extension.Tool {
 			"additionalProperties": false
 		}`),
 		Policy: extension.Policy{Risk: extension.HighRisk, Approval: extension.AlwaysAsk, Timeout: shellTimeout},
-		Run:    tool(shell),
+		Run:    extension.Typed(shell),
 	}
 }
 

@@ -28,7 +28,7 @@ func compactTool() extension.Tool {
 			"required": ["summary"],
 			"additionalProperties": false
 		}`),
-		Run: tool(compact),
+		Run: extension.Typed(compact),
 	}
 }
 
@@ -67,7 +67,7 @@ func spawnAgentTool() extension.Tool {
 			"additionalProperties": false
 		}`),
 		Policy: spawnPolicy(),
-		Run:    tool(spawnAgent),
+		Run:    extension.Typed(spawnAgent),
 	}
 }
 
@@ -104,7 +104,7 @@ func spawnWorkerTool() extension.Tool {
 			"additionalProperties": false
 		}`),
 		Policy: spawnPolicy(),
-		Run:    tool(spawnWorker),
+		Run:    extension.Typed(spawnWorker),
 	}
 }
 

@@ -54,16 +54,12 @@ func writePolicy() extension.Policy {
 	return extension.Policy{Risk: extension.MediumRisk, Approval: extension.AskUnlessAutomatic}
 }
 
-// tool adapts a function with typed arguments.
+// tool adapts a function that needs files.
 func tool[A any](run func(ctx context.Context, f extension.Files, a A) (string, error)) func(context.Context, extension.Call, json.RawMessage) (string, error) {
-	return func(ctx context.Context, c extension.Call, args json.RawMessage) (string, error) {
-		var a A
-		if err := json.Unmarshal(args, &a); err != nil {
-			return "", fmt.Errorf("read arguments: %w: %w", extension.ErrArgument, err)
-		}
+	return extension.Typed(func(ctx context.Context, c extension.Call, a A) (string, error) {
 		if c.Lent.Host == nil {
 			return "", fmt.Errorf("open file: no door to files: %w", extension.ErrGrant)
 		}
 		return run(ctx, c.Lent.Host.Files(), a)
-	}
+	})
 }

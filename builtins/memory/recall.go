@@ -26,7 +26,7 @@ func (d desk) recallTool() extension.Tool {
 			"required": ["query"],
 			"additionalProperties": false
 		}`),
-		Run: bank.Run(d.recallCall),
+		Run: extension.Typed(d.recallCall),
 	}
 }
 
@@ -132,7 +132,7 @@ func (d desk) banksTool() extension.Tool {
 		Name:        "list_memory_banks",
 		Description: "List the memory banks that you may use with remember and recall.",
 		Parameters:  json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`),
-		Run: bank.Run(func(ctx context.Context, c extension.Call, _ struct{}) (string, error) {
+		Run: extension.Typed(func(ctx context.Context, c extension.Call, _ struct{}) (string, error) {
 			sources, err := d.sources(ctx, c)
 			if err != nil {
 				return "", err

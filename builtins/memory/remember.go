@@ -35,7 +35,7 @@ func (d desk) rememberTool() extension.Tool {
 			"required": ["key", "value"],
 			"additionalProperties": false
 		}`),
-		Run: bank.Run(d.rememberCall),
+		Run: extension.Typed(d.rememberCall),
 	}
 }
 

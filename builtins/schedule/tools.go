@@ -10,18 +10,12 @@ import (
 	"github.com/chaz-peer/chaz-peer/extension"
 )
 
-// tool adapts a function with typed arguments. Every tool here is low risk and never asks.
+// tool declares a tool. Every one here is low risk and never asks.
 func tool[A any](name, description, parameters string, run func(ctx context.Context, c extension.Call, a A) (string, error)) extension.Tool {
 	return extension.Tool{
 		Name: name, Description: description, Parameters: json.RawMessage(parameters),
 		Policy: extension.Policy{Risk: extension.LowRisk, Approval: extension.NeverAsk},
-		Run: func(ctx context.Context, c extension.Call, args json.RawMessage) (string, error) {
-			var a A
-			if err := json.Unmarshal(args, &a); err != nil {
-				return "", fmt.Errorf("read arguments: %w: %w", extension.ErrArgument, err)
-			}
-			return run(ctx, c, a)
-		},
+		Run:    extension.Typed(run),
 	}
 }
 

@@ -19,7 +19,7 @@ func (l library) listTool() extension.Tool {
 		Name:        "skill_list",
 		Description: "List the skills that you have: texts that tell you how to do something.",
 		Parameters:  json.RawMessage(`{"type": "object", "properties": {}, "additionalProperties": false}`),
-		Run: bank.Run(func(ctx context.Context, c extension.Call, _ struct{}) (string, error) {
+		Run: extension.Typed(func(ctx context.Context, c extension.Call, _ struct{}) (string, error) {
 			list, err := l.called(ctx, c)
 			if err != nil {
 				return "", err
@@ -44,7 +44,7 @@ func (l library) searchTool() extension.Tool {
 			"required": ["query"],
 			"additionalProperties": false
 		}`),
-		Run: bank.Run(func(ctx context.Context, c extension.Call, a struct {
+		Run: extension.Typed(func(ctx context.Context, c extension.Call, a struct {
 			Query string `json:"query"`
 		},
 		) (string, error) {
@@ -105,7 +105,7 @@ func (l library) showTool() extension.Tool {
 			"required": ["name"],
 			"additionalProperties": false
 		}`),
-		Run: bank.Run(func(ctx context.Context, c extension.Call, a struct {
+		Run: extension.Typed(func(ctx context.Context, c extension.Call, a struct {
 			Name string `json:"name"`
 		},
 		) (string, error) {

@@ -23,17 +23,15 @@ func describeTool() extension.Tool {
 			"required": ["name"],
 			"additionalProperties": false
 		}`),
-		Run: describe,
+		Run: extension.Typed(describe),
 	}
 }
 
-func describe(_ context.Context, c extension.Call, args json.RawMessage) (string, error) {
-	var a struct {
-		Name string `json:"name"`
-	}
-	if err := json.Unmarshal(args, &a); err != nil {
-		return "", fmt.Errorf("read arguments: %w: %w", extension.ErrArgument, err)
-	}
+type describeArgs struct {
+	Name string `json:"name"`
+}
+
+func describe(_ context.Context, c extension.Call, a describeArgs) (string, error) {
 	if c.Lent.Tools != nil {
 		for _, t := range c.Lent.Tools() {
 			if t.Name == a.Name {

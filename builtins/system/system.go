@@ -64,18 +64,18 @@ func calculateTool() extension.Tool {
 			"required": ["expression"],
 			"additionalProperties": false
 		}`),
-		Run: func(_ context.Context, _ extension.Call, args json.RawMessage) (string, error) {
-			var a struct {
-				Expression string `json:"expression"`
-			}
-			if err := json.Unmarshal(args, &a); err != nil {
-				return "", fmt.Errorf("read arguments: %w: %w", extension.ErrArgument, err)
-			}
-			v, err := evaluate(a.Expression)
-			if err != nil {
-				return "", fmt.Errorf("calculate %.200q: %w", a.Expression, err)
-			}
-			return number(v), nil
-		},
+		Run: extension.Typed(runCalculate),
 	}
+}
+
+type calculateArgs struct {
+	Expression string `json:"expression"`
+}
+
+func runCalculate(_ context.Context, _ extension.Call, a calculateArgs) (string, error) {
+	v, err := evaluate(a.Expression)
+	if err != nil {
+		return "", fmt.Errorf("calculate %.200q: %w", a.Expression, err)
+	}
+	return number(v), nil
 }

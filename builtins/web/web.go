@@ -46,18 +46,14 @@ func (w web) Instantiate(_ context.Context, s extension.ScopeContext) (*extensio
 	return &extension.Instance{Tools: []extension.Tool{fetchTool(), search.tool()}}, nil
 }
 
-// tool adapts a function with typed arguments.
+// tool adapts a function that needs the network.
 func tool[A any](run func(ctx context.Context, h extension.Host, a A) (string, error)) func(context.Context, extension.Call, json.RawMessage) (string, error) {
-	return func(ctx context.Context, c extension.Call, args json.RawMessage) (string, error) {
-		var a A
-		if err := json.Unmarshal(args, &a); err != nil {
-			return "", fmt.Errorf("read arguments: %w: %w", extension.ErrArgument, err)
-		}
+	return extension.Typed(func(ctx context.Context, c extension.Call, a A) (string, error) {
 		if c.Lent.Host == nil {
 			return "", fmt.Errorf("fetch: no door to the network: %w", extension.ErrGrant)
 		}
 		return run(ctx, c.Lent.Host, a)
-	}
+	})
 }
 
 // firstBytes cuts a text at n bytes or less, between characters.

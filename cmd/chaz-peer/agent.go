@@ -111,7 +111,11 @@ func (c *agentSetCmd) Run(ctx context.Context, a *app) error {
 		return err
 	}
 	return ask(ctx, a, control.AgentSet, control.AgentSetParams{Agent: c.Agent, Field: c.Field, Value: v}, func(p *page, s control.AgentShow) {
-		p.line(plain, "%s: %s is %s, from its next turn.", called(s.Name, shortDoc(s.ID)), clean(c.Field), clean(valueText(s.Config[c.Field])))
+		value := "not set any more"
+		if set, ok := s.Config[c.Field]; ok {
+			value = clean(valueText(set))
+		}
+		p.line(plain, "%s: %s is %s, from its next turn.", called(s.Name, shortDoc(s.ID)), clean(c.Field), value)
 	})
 }
 

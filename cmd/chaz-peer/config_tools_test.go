@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"net/http"
 	"net/http/httptest"
 	"reflect"
@@ -66,6 +67,10 @@ func parsed(t *testing.T, text string) fileConfig {
 func TestConfigReachesTheNode(t *testing.T) {
 	s := parsed(t, everyToolKey).settings("host", "/home/x")
 	yes, none := true, 0
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := node.Config{
 		Home: "/home/x", LockWait: time.Second, Log: slog.New(slog.DiscardHandler), IgnoreRole: true,
 		Name: "host", MDNS: true, MemoryBudget: defaultMemory, LogLevel: "info", Agents: []node.AgentTemplate{{Name: "chaz"}}, DefaultAgents: []string{"chaz"},
@@ -91,6 +96,7 @@ func TestConfigReachesTheNode(t *testing.T) {
 			{Kind: web.Tavily, Secret: "${TAVILY_KEY}"},
 		},
 		SkillDirs:          []string{"/srv/skills", "here"},
+		FileReader:         []string{exe, readerArg},
 		Timings:            hub.Timings{Hook: 3 * time.Second, Instantiate: 4 * time.Second, Idle: 5 * time.Second},
 		RoutineConcurrency: 2, RoutineDeadline: 30 * time.Second,
 	}

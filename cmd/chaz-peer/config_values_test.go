@@ -67,6 +67,18 @@ func TestDurationRoundTrip(t *testing.T) {
 	})
 }
 
+// What is a hair short of a whole unit is shown as that.
+func TestSpanIsRounded(t *testing.T) {
+	for ms, want := range map[int64]string{
+		259_199_999: "3d", -259_199_999: "-3d", 84_600_000: "23h30m", 90_000_000: "1d1h", 3_599_999: "1h", 59_999: "1m", 61_400: "1m1s",
+		59_900: "59.9s", 1500: "1.5s", 999: "999ms", 0: "0ms",
+	} {
+		if got := span(ms); got != want {
+			t.Errorf("%d ms is %s; want %s", ms, got, want)
+		}
+	}
+}
+
 func TestSizeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Range(leastMemory, 1<<40).Draw(t, "bytes")

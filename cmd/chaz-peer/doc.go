@@ -6,6 +6,6 @@
 // error, 2 on a usage error, 3 when status finds no daemon. An error is one line of cause and one of
 // remedy on standard error.
 //
-// What may not live here: state, and anything that decides what a document holds. Only main.go and
-// engine.go know the node; everything else knows its API.
+// What may not live here: state, and anything that decides what a document holds. Only engine.go and
+// the reading of the config file know the node; everything else knows its API.
 package main

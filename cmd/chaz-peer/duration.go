@@ -89,7 +89,7 @@ func unitOf(s string) (string, time.Duration) {
 	return "", 0
 }
 
-// span is a length of time for a person: two units at most.
+// span is a length of time for a person: two units at most, rounded.
 func span(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	if ms == math.MinInt64 || d/time.Millisecond != time.Duration(ms) {
@@ -101,11 +101,14 @@ func span(ms int64) string {
 	}
 	day := 24 * time.Hour
 	switch {
-	case d >= day:
+	case d.Round(time.Minute) >= day:
+		d = d.Round(time.Hour)
 		return join(sign, int64(d/day), "d", int64(d%day/time.Hour), "h")
-	case d >= time.Hour:
+	case d.Round(time.Second) >= time.Hour:
+		d = d.Round(time.Minute)
 		return join(sign, int64(d/time.Hour), "h", int64(d%time.Hour/time.Minute), "m")
-	case d >= time.Minute:
+	case d.Round(time.Second/10) >= time.Minute:
+		d = d.Round(time.Second)
 		return join(sign, int64(d/time.Minute), "m", int64(d%time.Minute/time.Second), "s")
 	case d >= time.Second:
 		return sign + strconv.FormatFloat(d.Seconds(), 'f', 1, 64) + "s"

@@ -29,7 +29,7 @@ func examples() map[string]string {
 		"config check":    "chaz-peer config check\nchaz-peer config check ./config.yaml",
 		"config show":     "chaz-peer config show\nchaz-peer config show --example > config.yaml",
 		"peers list":      "chaz-peer peers list",
-		"peers pair":      "chaz-peer peers pair            (on the laptop: prints a ticket)\nchaz-peer peers pair TICKET     (on the server)",
+		"peers pair":      "chaz-peer peers pair            # on the laptop: prints a ticket\nchaz-peer peers pair TICKET     # on the server",
 		"peers pending":   "chaz-peer peers pending",
 		"peers approve":   "chaz-peer peers approve 3f9ac2d1 --role write",
 		"peers reject":    "chaz-peer peers reject 3f9ac2d1",
@@ -72,8 +72,8 @@ func examples() map[string]string {
 		"routine add":     "chaz-peer routine add my-ext --cron '0 9 * * MON-FRI' --tz Europe/Berlin\nchaz-peer routine add my-ext --every 1h --session hamlet",
 		"routine remove":  "chaz-peer routine remove global:my-ext-1796000000000",
 		"routine run":     "chaz-peer routine run global:my-ext-1796000000000",
-		"secret set":      "chaz-peer secret set brave_key < key.txt",
+		"secret set":      "chaz-peer secret set brave-key < key.txt",
 		"secret list":     "chaz-peer secret list",
-		"secret rm":       "chaz-peer secret rm brave_key",
+		"secret rm":       "chaz-peer secret rm brave-key",
 	}
 }

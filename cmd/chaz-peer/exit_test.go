@@ -16,7 +16,7 @@ func TestUsageErrors(t *testing.T) {
 		"", "nonsense", "session", "session nonsense", "session share", "session share s --role owner", "session share s --uses -1",
 		"session share s --expires soon", "session share s --expires=-1d", "session wait s", "session wait s --stored-on x",
 		"session log s --tail=-1", "session import f --name n --session s", "session import f --format xml", "agent new a nofield",
-		"run --listen nowhere", "run --clock-skew x", "run --control-tcp 0.0.0.0:1", "completion tcsh", "id --nope", "cmd /x", "peers approve r --role x",
+		"run --listen nowhere", "run --clock-skew x", "run --control-tcp 0.0.0.0:1", "completion tcsh", "id --nope", "cmd /x", "routine add x", "routine add x --every 0s", "routine add x --every 1500ms", "routine add x --every 1h --at z", "peers approve r --role x",
 	} {
 		b := newBench(t)
 		b.node.results = sampleResults()

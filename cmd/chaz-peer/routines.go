@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 
 type routineCmds struct {
 	List   routineListCmd   `cmd:"" help:"The routines of this peer, its sessions and agents."`
-	Add    routineAddCmd    `cmd:"" help:"Add a routine of this peer or of a session."`
+	Add    routineAddCmd    `cmd:"" help:"Add a routine of this peer or of a session: --cron, --every or --at says when."`
 	Remove routineRemoveCmd `cmd:"" help:"Remove a routine."`
 	Run    routineRunCmd    `cmd:"" help:"Fire a routine once, now."`
 }
@@ -58,10 +59,10 @@ type routineAddCmd struct {
 	Session   string   `placeholder:"S" help:"Keep it in this session (else on this peer alone)."`
 	ID        string   `name:"id" placeholder:"ID" help:"Its id (else one is made)."`
 	Name      string   `placeholder:"N" help:"A name for people."`
-	Cron      string   `xor:"when" required:"" placeholder:"EXPR" help:"Five or six cron fields, such as '0 9 * * MON-FRI'."`
+	Cron      string   `xor:"when" placeholder:"EXPR" help:"Five or six cron fields, such as '0 9 * * MON-FRI'."`
 	TZ        string   `name:"tz" placeholder:"ZONE" help:"The IANA zone of the cron fields (else UTC)."`
-	Every     duration `xor:"when" required:"" placeholder:"D" help:"This long after each completion."`
-	At        string   `xor:"when" required:"" placeholder:"TIME" help:"Once, at an RFC 3339 time."`
+	Every     duration `xor:"when" placeholder:"D" help:"This long after each completion, in whole seconds."`
+	At        string   `xor:"when" placeholder:"TIME" help:"Once, at an RFC 3339 time."`
 	Payload   string   `default:"null" placeholder:"JSON" help:"What the handler gets."`
 }
 
@@ -69,6 +70,12 @@ type routineAddCmd struct {
 func (c *routineAddCmd) Run(ctx context.Context, a *app) error {
 	if !json.Valid([]byte(c.Payload)) {
 		return &exit{exitUsage, fmt.Errorf("--payload is not JSON: %.60s", c.Payload)}
+	}
+	if every := time.Duration(c.Every); every%time.Second != 0 {
+		return &exit{exitUsage, fmt.Errorf("--every: %s is not whole seconds", every)}
+	}
+	if c.Cron == "" && c.Every == 0 && c.At == "" {
+		return &exit{exitUsage, errors.New("when? give one of --cron, --every (1s or more) and --at")}
 	}
 	q := control.RoutineAddParams{
 		ID: c.ID, Name: c.Name, Session: c.Session, Extension: c.Extension, Cron: c.Cron, TZ: c.TZ,

@@ -91,7 +91,11 @@ func (c *toolCallCmd) Run(ctx context.Context, a *app) error {
 		case r.Status == "ok":
 			_, err = fmt.Fprintln(a.out, cleanText(r.Output))
 		default:
-			_, err = fmt.Fprintf(a.err, "%s: %s\n", clean(r.Status), cleanText(r.Output))
+			// The text is made for a model, which is told in it that this is an error.
+			_, err = fmt.Fprintf(a.err, "%s: %s\n", clean(r.Status), cleanText(strings.TrimPrefix(r.Output, "Error: ")))
+			if err == nil && r.Status == "denied" && !c.Approve && strings.Contains(r.Output, "needs approval") {
+				_, err = fmt.Fprintln(a.err, "try: repeat it with --approve, if you agree to this call")
+			}
 		}
 		if err == nil && r.Status != "ok" {
 			return &exit{code: exitError}

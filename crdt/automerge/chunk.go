@@ -20,9 +20,6 @@ func (e *ChangeError) Error() string { return fmt.Sprintf("change %s: %v", e.Has
 
 func (e *ChangeError) Unwrap() error { return e.Err }
 
-// ChangeHash is the change that was not taken.
-func (e *ChangeError) ChangeHash() crdt.ChangeHash { return e.Hash }
-
 func refused(hash crdt.ChangeHash, format string, args ...any) error {
 	return &ChangeError{hash, crdt.Refuse(crdt.ReasonCore, format, args...)}
 }

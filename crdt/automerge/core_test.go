@@ -63,7 +63,7 @@ func TestBuildNamesTheFirstChangeThatIsNotTaken(t *testing.T) {
 			_, err := core.Build(a.genesis, sequence(list))
 			var named *ChangeError
 			var refusal *crdt.Refusal
-			if !errors.As(err, &named) || named.ChangeHash() != bad.hash {
+			if !errors.As(err, &named) || named.Hash != bad.hash {
 				t.Errorf("%s at %d: got %v, want an error that names %s", name, at, err, bad.hash)
 			} else if !errors.As(err, &refusal) || refusal.Reason != crdt.ReasonCore {
 				t.Errorf("%s at %d: got %v, want a refusal by the core", name, at, err)

@@ -173,16 +173,17 @@ type RecordAck struct {
 	Equal *[32]byte
 }
 
-// LoadProof reads the signature of the change at a place; result [ProofLoaded].
+// LoadProof reads the first signature of an actor from a place on; result [ProofLoaded].
 type LoadProof struct {
 	Task
 	Actor crdt.ActorID
 	Seq   uint64
 }
 
-// Accuse takes a signed change that stands in the place of another one here. If the signature is
-// the actor's and the hashes differ, it is an equivocation, and if this peer holds a signature for
-// its own one too, the proof becomes an access object. Result [Accused].
+// Accuse takes a signed change of an actor of which the other side found two branches. If the
+// signature is the actor's and another change stands in that place here, it is an equivocation, and
+// if this peer holds a signature for its own one too, the proof becomes an access object. Result
+// [Accused].
 type Accuse struct {
 	Task
 	Actor crdt.ActorID
@@ -247,9 +248,10 @@ type OfferLoaded struct {
 // Considered is the result of Consider.
 type Considered struct{ Accepted bool }
 
-// ProofLoaded is the result of LoadProof; Sig is empty when no signature for exactly this change
-// is here.
+// ProofLoaded is the result of LoadProof: the place, the hash and the signature of the change; Sig
+// is empty when there is none.
 type ProofLoaded struct {
+	Seq  uint64
 	Hash crdt.ChangeHash
 	Sig  []byte
 }

@@ -13,8 +13,7 @@
 // strictly ([ReadFrame], [Encode], [Decode]); docs/wire.md writes them down byte by byte.
 //
 // [Driver] is the only part that blocks: it moves frames over a connection, runs the work in
-// order of document, and feeds the session. [RepoHost] answers the work from a [crdt.Repo]. [Pipe]
-// is a connection in memory.
+// order of document, and feeds the session. [RepoHost] answers the work from a [crdt.Repo].
 //
 // What may not live here: libp2p, the Automerge core, a disk, any opinion on who should be let in
 // (that is [Policy]) or on what a document means.

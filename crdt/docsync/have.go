@@ -178,12 +178,12 @@ func (s *Session) forked(d *docState, a crdt.ActorID) (fresh bool) {
 	return true
 }
 
-// onProofLoaded shows the other side the signature of this side's change, if it is here.
+// onProofLoaded shows the other side a signature of this side's branch, if one is here.
 func (s *Session) onProofLoaded(ch *channel, w LoadProof, r ProofLoaded) error {
 	if len(r.Sig) == 0 || ch.state != chanOpen {
 		return nil
 	}
-	return s.sendFrame(&Proof{Chan: ch.id, Actor: w.Actor, Seq: w.Seq, Hash: r.Hash, Sig: r.Sig})
+	return s.sendFrame(&Proof{Chan: ch.id, Actor: w.Actor, Seq: r.Seq, Hash: r.Hash, Sig: r.Sig})
 }
 
 func (s *Session) onProof(ch *channel, f *Proof) error {

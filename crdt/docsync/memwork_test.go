@@ -89,7 +89,7 @@ func (h *memHost) loadObjects(peer crdt.PeerID, d *memDoc, w LoadObjects) Object
 func (d *memDoc) proof(w LoadProof) ProofLoaded {
 	for _, c := range d.log {
 		if c.Actor == w.Actor && c.Seq == w.Seq {
-			return ProofLoaded{Hash: c.hash, Sig: c.sig}
+			return ProofLoaded{Seq: c.Seq, Hash: c.hash, Sig: c.sig}
 		}
 	}
 	return ProofLoaded{}

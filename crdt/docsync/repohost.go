@@ -174,7 +174,7 @@ func (h *RepoHost) loadPage(ctx context.Context, peer crdt.PeerID, w LoadPage) (
 		if out.Page, err = h.pages.Encode(newestSigs(page)); err == nil {
 			break
 		}
-		if len(page) == 1 {
+		if len(page) == 1 || limit <= 1 {
 			return out, err
 		}
 	}

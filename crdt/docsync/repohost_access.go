@@ -185,26 +185,27 @@ func (h *RepoHost) consider(ctx context.Context, peer crdt.PeerID, w Consider) (
 }
 
 func (h *RepoHost) loadProof(ctx context.Context, w LoadProof) (ProofLoaded, error) {
-	hash, sig, err := h.signedAt(ctx, w.Doc, w.Actor, w.Seq)
-	return ProofLoaded{Hash: hash, Sig: sig}, err
+	page, err := h.signedFrom(ctx, w.Doc, w.Actor, w.Seq)
+	if err != nil || len(page) == 0 {
+		return ProofLoaded{}, err
+	}
+	// Of what came in bulk only the newest signature is here. It proves the branch as well, since
+	// each change lists the one before it.
+	out := ProofLoaded{Seq: w.Seq + uint64(len(page)) - 1, Sig: page[len(page)-1].Sig}
+	out.Hash, _, err = h.repo.HashAt(ctx, w.Doc, w.Actor, out.Seq)
+	return out, err
 }
 
-// signedAt reads the change at a place and its own signature, if both are here.
-func (h *RepoHost) signedAt(ctx context.Context, doc crdt.DocID, a crdt.ActorID, seq uint64) (crdt.ChangeHash, []byte, error) {
-	hash, ok, err := h.repo.HashAt(ctx, doc, a, seq)
-	if err != nil || !ok {
-		return hash, nil, err
-	}
+// signedFrom reads the changes of an actor from a place on up to the first whose own signature is
+// here; none if there is none.
+func (h *RepoHost) signedFrom(ctx context.Context, doc crdt.DocID, a crdt.ActorID, seq uint64) ([]crdt.SignedChange, error) {
 	have, err := h.repo.Vector(ctx, doc)
-	if err != nil {
-		return hash, nil, err
+	if err != nil || have[a].Seq < seq || seq == 0 {
+		return nil, err
 	}
 	have[a] = crdt.Tip{Seq: seq - 1}
 	page, _, _, err := h.repo.Page(ctx, doc, have, nil, 1)
-	if err != nil || len(page) == 0 {
-		return hash, nil, err
-	}
-	return hash, page[0].Sig, nil
+	return page, err
 }
 
 // accuse checks that the actor's key has signed another change for a place that is taken here. With
@@ -218,14 +219,16 @@ func (h *RepoHost) accuse(ctx context.Context, w Accuse) (Accused, error) {
 	if !ok || !ed25519.Verify(info.Key.Key(), crdt.ChangeMessage(w.Doc, w.Actor, w.Seq, w.Hash), w.Sig) {
 		return Accused{}, bad(CauseObject, "a proof whose signature is not the actor's")
 	}
-	mine, sig, err := h.signedAt(ctx, w.Doc, w.Actor, w.Seq)
-	if err != nil || mine == (crdt.ChangeHash{}) || mine == w.Hash {
+	mine, ok, err := h.repo.HashAt(ctx, w.Doc, w.Actor, w.Seq)
+	if err != nil || ok && mine == w.Hash {
 		return Accused{}, err
 	}
-	if len(sig) != ed25519.SignatureSize || info.Closed {
-		return Accused{Forked: true}, nil
+	page, err := h.signedFrom(ctx, w.Doc, w.Actor, w.Seq)
+	if err != nil || len(page) == 0 || len(page[0].Sig) != ed25519.SignatureSize || info.Closed {
+		// Also where the branch here ends before that place: the other side has compared.
+		return Accused{Forked: err == nil}, err
 	}
-	a := crdt.SignedHash{Hash: mine, Sig: [ed25519.SignatureSize]byte(sig)}
+	a := crdt.SignedHash{Hash: mine, Sig: [ed25519.SignatureSize]byte(page[0].Sig)}
 	b := crdt.SignedHash{Hash: w.Hash, Sig: [ed25519.SignatureSize]byte(w.Sig)}
 	proof, err := h.repo.Identity().NewEquivocation(w.Doc, w.Actor, info.Key, w.Seq, a, b)
 	if err != nil {

@@ -104,9 +104,6 @@ func (s *Session) Step(now time.Time, ev Event) []Action {
 	return out
 }
 
-// Err is why the session failed, or nil.
-func (s *Session) Err() error { return s.err }
-
 // Counters counts refusals, faults and what was ignored, by cause.
 func (s *Session) Counters() map[Cause]uint64 { return maps.Clone(s.count) }
 

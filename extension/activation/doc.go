@@ -16,8 +16,9 @@
 // [Log] gives the same answer at the cost of what changed. A writer ([Log.Next]) picks the stamp and
 // prev so that its row wins at once in its own log, whatever that log holds, and beats all it had
 // seen wherever both arrive: a stamp above the newest, and no prev; where no later stamp is left,
-// the same stamp, and all rows of the name with that stamp that still stand as prev. An upgrade ([Log.Upgrade]) keeps the stamp of the row it replaces, so
-// that it never undoes a removal by somebody who had seen that row.
+// the same stamp, and all rows of the name with that stamp that still stand as prev. An upgrade
+// ([Log.Upgrade]) keeps the stamp of the row it replaces, so that it never undoes a removal by
+// somebody who had seen that row.
 //
 // Which rows are valid ([Parse]) is part of the format and equal in every version; the reserved names
 // ([extension.ReservedName]) too.

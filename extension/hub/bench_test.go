@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -87,7 +88,7 @@ func (w *world) know(n int, list []*fake) {
 		for _, f := range list {
 			e := w.hub.catalog.Load().byName[f.d.Name]
 			s := w.hub.slotFor(need{ent: e, scope: extension.PerSession, doc: id})
-			s.live = newInstance(s, &extension.Instance{}, 0)
+			s.live = newInstance(s, &extension.Instance{}, new(atomic.Bool), 0)
 		}
 		w.hub.mu.Unlock()
 	}

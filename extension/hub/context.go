@@ -3,6 +3,8 @@ package hub
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -17,6 +19,9 @@ const (
 
 // maxText is the longest text that a hook or a context endpoint may return, in bytes.
 const maxText = 1 << 20
+
+// maxStatus is how many status texts there are at most.
+const maxStatus = 100
 
 type nothing = struct{}
 
@@ -127,9 +132,10 @@ func (t *Turn) status(ctx context.Context, m member, x *instance, out map[string
 	if err != nil {
 		return
 	}
-	for key, text := range texts {
-		if _, taken := out[key]; !taken && key != "" {
-			out[oneLine(key)] = oneLine(text)
+	for _, name := range slices.Sorted(maps.Keys(texts)) { // two names may look the same in one line
+		key, text := oneLine(name), texts[name]
+		if _, taken := out[key]; !taken && key != "" && len(out) < maxStatus {
+			out[key] = oneLine(text)
 		}
 	}
 }

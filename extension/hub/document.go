@@ -4,24 +4,37 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 )
 
-// document is one document as instances get it.
+// document is one document as instances get it, until the instance has ended.
 type document struct {
 	docs Documents
 	id   crdt.DocID
+	over *atomic.Bool
 }
 
 func (d document) ID() crdt.DocID { return d.id }
 
 func (d document) View(ctx context.Context, fn func(*crdt.View) error) error {
+	if d.over.Load() {
+		return errEnded
+	}
 	return d.docs.View(ctx, d.id, fn)
 }
 
 func (d document) Update(ctx context.Context, fn func(*crdt.Tx) error) error {
-	return d.docs.Update(ctx, d.id, fn)
+	if d.over.Load() {
+		return errEnded
+	}
+	return d.docs.Update(ctx, d.id, func(tx *crdt.Tx) error {
+		if d.over.Load() { // it waited for the document, and that is nobody's time
+			return errEnded
+		}
+		return fn(tx)
+	})
 }
 
 // settings are an extension's own in one session: overrides in the document under the flat key
@@ -30,10 +43,14 @@ type settings struct {
 	docs    Documents
 	session crdt.DocID
 	ent     *entry
+	over    *atomic.Bool // the turn or the instance that they were lent to has ended
 }
 
 // Get implements [extension.SettingsAccess]. What can't be read as JSON counts as not set.
 func (s settings) Get(ctx context.Context, key string) (json.RawMessage, error) {
+	if s.over.Load() {
+		return nil, fmt.Errorf("read setting %.80q of %s: %w", key, s.ent.name(), errEnded)
+	}
 	var text string
 	err := s.docs.View(ctx, s.session, func(v *crdt.View) error {
 		text, _ = v.Record(crdt.SettingsStore, settingKey(s.ent, key))
@@ -55,6 +72,9 @@ func (s settings) Get(ctx context.Context, key string) (json.RawMessage, error) 
 func (s settings) Set(ctx context.Context, key string, value any) error {
 	if key == "" {
 		return fmt.Errorf("set setting of %s: the key is empty", s.ent.name())
+	}
+	if s.over.Load() {
+		return fmt.Errorf("set setting %.80q of %s: %w", key, s.ent.name(), errEnded)
 	}
 	err := s.docs.Update(ctx, s.session, func(tx *crdt.Tx) error {
 		if value == nil {

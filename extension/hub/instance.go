@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
@@ -20,6 +21,7 @@ type instance struct {
 	ext   *extension.Instance
 	infos []extension.ToolInfo // of ext.Tools, with defaults filled in
 	done  chan struct{}        // closed when Shutdown is over
+	over  *atomic.Bool         // ends what it was lent; set then, too
 
 	mu       sync.Mutex
 	holds    int   // turns
@@ -30,8 +32,8 @@ type instance struct {
 	shutting bool
 }
 
-func newInstance(s *slot, x *extension.Instance, now int64) *instance {
-	i := &instance{ent: s.ent, scope: s.scope, doc: s.doc, ext: x, used: now, done: make(chan struct{})}
+func newInstance(s *slot, x *extension.Instance, over *atomic.Bool, now int64) *instance {
+	i := &instance{ent: s.ent, scope: s.scope, doc: s.doc, ext: x, over: over, used: now, done: make(chan struct{})}
 	i.infos = make([]extension.ToolInfo, len(x.Tools))
 	for n, t := range x.Tools {
 		i.infos[n] = extension.ToolInfo{
@@ -130,6 +132,7 @@ func (h *Hub) shutdown(i *instance) { h.shutdownIn(context.Background(), i) }
 
 func (h *Hub) shutdownIn(ctx context.Context, i *instance) {
 	h.callShutdown(ctx, i.ent, i.ext)
+	i.over.Store(true)
 	h.mu.Lock()
 	delete(h.ending, i)
 	h.mu.Unlock()

@@ -95,7 +95,14 @@ func guard[T any](ctx context.Context, limit time.Duration, fn func(context.Cont
 		}
 		a = <-out
 	}
-	if a.err != nil && call.Err() != nil && errors.Is(a.err, call.Err()) {
+	switch {
+	case limit > 0 && ctx.Err() == nil && call.Err() != nil:
+		// It answered, but after its deadline: what it says must not depend on who looked first.
+		if a.err == nil && late != nil {
+			late(a.value)
+		}
+		return zero, lateError(ctx, call, limit)
+	case a.err != nil && call.Err() != nil && errors.Is(a.err, call.Err()):
 		return zero, lateError(ctx, call, limit)
 	}
 	return a.value, a.err

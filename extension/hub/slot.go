@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -147,11 +148,12 @@ func (h *Hub) vacate(s *slot) *instance {
 // waits may leave.
 func (h *Hub) build(ctx context.Context, j job) {
 	s := j.slot
-	x, err := h.instantiate(context.WithoutCancel(ctx), j.need)
+	over := new(atomic.Bool)
+	x, err := h.instantiate(context.WithoutCancel(ctx), j.need, over)
 	now := h.now()
 	var i *instance
 	if err == nil {
-		i = newInstance(s, x, now)
+		i = newInstance(s, x, over, now)
 	} else {
 		// A success does not count: it would hide what fails at every call.
 		h.judge(s.ent, place{point: "instantiate " + string(s.scope), session: sessionOf(s), agent: j.need.agent.ID}, err)
@@ -181,16 +183,18 @@ func (h *Hub) build(ctx context.Context, j job) {
 
 // instantiate calls the extension and checks what it built. What comes too late or is refused is shut
 // down.
-func (h *Hub) instantiate(ctx context.Context, n need) (*extension.Instance, error) {
+func (h *Hub) instantiate(ctx context.Context, n need, over *atomic.Bool) (*extension.Instance, error) {
 	discard := func(x *extension.Instance) {
 		if x != nil {
 			h.callShutdown(ctx, n.ent, x)
 		}
+		over.Store(true)
 	}
 	x, err := guard(ctx, h.time.Instantiate, func(ctx context.Context) (*extension.Instance, error) {
-		return n.ent.ext.Instantiate(ctx, h.scopeContext(n))
+		return n.ent.ext.Instantiate(ctx, h.scopeContext(n, over))
 	}, discard)
 	if err != nil {
+		over.Store(true)
 		return nil, err
 	}
 	if err := checkInstance(n.ent.decl, n.scope, x); err != nil {
@@ -207,13 +211,13 @@ func sessionOf(s *slot) crdt.DocID {
 	return crdt.DocID{}
 }
 
-func (h *Hub) scopeContext(n need) extension.ScopeContext {
+func (h *Hub) scopeContext(n need, over *atomic.Bool) extension.ScopeContext {
 	switch n.scope {
 	case extension.PerAgent:
-		return extension.AgentContext{Peer: n.ent.peer, Agent: n.agent, Doc: document{h.cfg.Documents, n.doc}}
+		return extension.AgentContext{Peer: n.ent.peer, Agent: n.agent, Doc: document{h.cfg.Documents, n.doc, over}}
 	case extension.PerSession:
 		return extension.SessionContext{
-			Peer: n.ent.peer, Doc: document{h.cfg.Documents, n.doc}, Settings: settings{h.cfg.Documents, n.doc, n.ent},
+			Peer: n.ent.peer, Doc: document{h.cfg.Documents, n.doc, over}, Settings: settings{h.cfg.Documents, n.doc, n.ent, over},
 		}
 	}
 	return extension.GlobalContext{Peer: n.ent.peer}

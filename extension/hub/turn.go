@@ -188,7 +188,7 @@ func (t *Turn) call(e *entry) extension.Call {
 	return extension.Call{
 		Session: t.key.Session, Agent: t.key.Agent, Depth: t.key.Depth,
 		Lent: extension.Lent{
-			Settings: settings{t.h.cfg.Documents, t.key.Session, e},
+			Settings: settings{t.h.cfg.Documents, t.key.Session, e, &t.released},
 			Caps:     resolver{t, e},
 			Tools:    t.Tools,
 		},

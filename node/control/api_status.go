@@ -32,7 +32,6 @@ const (
 	Pending      State = "pending"
 	NotServed    State = "not_served"
 	Denied       State = "denied"
-	Blocked      State = "blocked"
 	Forked       State = "forked"
 	Incompatible State = "incompatible"
 	// StateReady is only the state of a join: the document is here, complete.

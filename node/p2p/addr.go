@@ -13,13 +13,13 @@ import (
 
 // Bounds on remembered addresses.
 const (
-	MaxAddrs   = 16  // addresses remembered for one peer
+	maxAddrs   = 16  // addresses remembered for one peer
 	maxAddrLen = 256 // characters of one address
 )
 
-// SplitAddr splits a multiaddr that ends in /p2p/PEER into the peer and the address before it. It
+// splitAddr splits a multiaddr that ends in /p2p/PEER into the peer and the address before it. It
 // refuses transports that this program does not have.
-func SplitAddr(text string) (crdt.PeerID, string, error) {
+func splitAddr(text string) (crdt.PeerID, string, error) {
 	addr, err := parseAddr(text)
 	if err != nil {
 		return crdt.PeerID{}, "", err
@@ -38,11 +38,8 @@ func SplitAddr(text string) (crdt.PeerID, string, error) {
 	return p, dial.String(), nil
 }
 
-// JoinAddr is the reverse of [SplitAddr].
-func JoinAddr(p crdt.PeerID, addr string) string { return addr + "/p2p/" + p.String() }
-
-// CheckAddr says what is wrong with an address to dial, without /p2p/.
-func CheckAddr(text string) error {
+// checkAddr says what is wrong with an address to dial, without /p2p/.
+func checkAddr(text string) error {
 	addr, err := parseAddr(text)
 	if err != nil {
 		return err
@@ -118,7 +115,7 @@ func place(text string) string {
 	return addr[0].String() + transportOf(addr)
 }
 
-// mergeAddrs puts fresh before known, without repetitions, at most [MaxAddrs]. Known addresses at a
+// mergeAddrs puts fresh before known, without repetitions, at most [maxAddrs]. Known addresses at a
 // place where fresh has one are dropped: the port there changed.
 func mergeAddrs(fresh, known []string, samePlace bool) []string {
 	var out []string
@@ -134,5 +131,5 @@ func mergeAddrs(fresh, known []string, samePlace bool) []string {
 			out = append(out, a)
 		}
 	}
-	return out[:min(len(out), MaxAddrs)]
+	return out[:min(len(out), maxAddrs)]
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/chaz-peer/chaz-peer/crdt"
 )
 
-// SyncProtocol is the protocol id of document sync.
-const SyncProtocol = "/chaz/sync/1"
-
 // DefaultListen are the listen addresses when [Config].Listen is empty: every IPv4 interface, a port
 // chosen by the system, over QUIC and over TCP.
 func DefaultListen() []string {
@@ -35,7 +32,7 @@ type Config struct {
 	MDNS bool
 	// Static are multiaddrs that end in /p2p/PEER. Their peers are always wanted.
 	Static []string
-	// Book remembers addresses between runs; a [MemBook] when nil.
+	// Book remembers addresses between runs; one in memory when nil.
 	Book AddressBook
 	// Clock stamps what [PeerState] shows; it decides nothing.
 	Clock crdt.Clock
@@ -81,7 +78,7 @@ func (c *Config) fill() error {
 		c.Listen = DefaultListen()
 	}
 	if c.Book == nil {
-		c.Book = NewMemBook()
+		c.Book = newMemBook()
 	}
 	if c.Clock == nil {
 		c.Clock = crdt.SystemClock{}

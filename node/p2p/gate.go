@@ -20,7 +20,6 @@ type gate struct {
 
 	mu     sync.RWMutex
 	open   bool
-	all    bool // every peer is paused
 	paused map[crdt.PeerID]bool
 }
 
@@ -44,25 +43,16 @@ func (g *gate) pause(p crdt.PeerID, on bool) {
 	}
 }
 
-func (g *gate) pauseAll(on bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.all = on
-	if !on {
-		clear(g.paused)
-	}
-}
-
 func (g *gate) isPaused(p crdt.PeerID) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return g.all || g.paused[p]
+	return g.paused[p]
 }
 
 // permits is the whole rule.
 func (g *gate) permits(p crdt.PeerID) bool {
 	g.mu.RLock()
-	shut := !g.open || g.all || g.paused[p]
+	shut := !g.open || g.paused[p]
 	g.mu.RUnlock()
 	return !shut && (g.allow == nil || g.allow(p))
 }
@@ -82,7 +72,7 @@ func (g *gate) InterceptAddrDial(peer.ID, ma.Multiaddr) bool { return true }
 func (g *gate) InterceptAccept(network.ConnMultiaddrs) bool {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	return g.open && !g.all
+	return g.open
 }
 
 func (g *gate) InterceptSecured(_ network.Direction, id peer.ID, _ network.ConnMultiaddrs) bool {

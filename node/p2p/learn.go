@@ -15,7 +15,7 @@ import (
 // it is wanted and not connected. The book has them when it returns nil.
 func (n *Network) Remember(ctx context.Context, p crdt.PeerID, addrs []string) error {
 	for _, a := range addrs {
-		if err := CheckAddr(a); err != nil {
+		if err := checkAddr(a); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (n *Network) learnLocked(s *peerState, c network.Conn, listen []ma.Multiadd
 		fresh = append(fresh, c.RemoteMultiaddr().String())
 	}
 	for _, a := range listen {
-		if len(fresh) < MaxAddrs && learnable(a, c.RemoteMultiaddr()) {
+		if len(fresh) < maxAddrs && learnable(a, c.RemoteMultiaddr()) {
 			fresh = append(fresh, a.String())
 		}
 	}

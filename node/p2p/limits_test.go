@@ -119,19 +119,19 @@ func TestConnLimit(t *testing.T) {
 }
 
 func TestBookIsRememberedAndBounded(t *testing.T) {
-	book := NewMemBook()
+	book := newMemBook()
 	cfg := testConfig(t, 0)
 	cfg.Book = book
 	a, b := start(t, cfg, nil), start(t, testConfig(t, 1), withEcho)
 	stranger := start(t, testConfig(t, 2), nil)
 	var many []string
-	for i := range MaxAddrs + 5 {
+	for i := range maxAddrs + 5 {
 		many = append(many, fmt.Sprintf("/ip4/10.0.0.%d/tcp/1", i))
 	}
 	if err := a.Remember(contextOf(t), b.Self(), many); err != nil {
 		t.Fatal(err)
 	}
-	if got, _ := book.Addresses(contextOf(t), b.Self()); !slices.Equal(got, many[:MaxAddrs]) {
+	if got, _ := book.Addresses(contextOf(t), b.Self()); !slices.Equal(got, many[:maxAddrs]) {
 		t.Fatalf("book holds %v", got)
 	}
 	// The peer comes by itself; what it tells goes first and pushes the oldest out.
@@ -145,7 +145,7 @@ func TestBookIsRememberedAndBounded(t *testing.T) {
 	a.Want(want(b))
 	a.stop()
 	got, _ := book.Addresses(contextOf(t), b.Self())
-	if len(got) != MaxAddrs || !slices.Contains(got[:2], b.Addrs()[0]) || !slices.Contains(got[:2], b.Addrs()[1]) || got[2] != many[0] {
+	if len(got) != maxAddrs || !slices.Contains(got[:2], b.Addrs()[0]) || !slices.Contains(got[:2], b.Addrs()[1]) || got[2] != many[0] {
 		t.Errorf("book holds %v, want %v first", got, b.Addrs())
 	}
 	if got, _ := book.Addresses(contextOf(t), stranger.Self()); len(got) != 0 {
@@ -177,7 +177,7 @@ func TestMergeAddrs(t *testing.T) {
 		known := rapid.SliceOfN(addr, 0, 24).Draw(t, "known")
 		moved := rapid.Bool().Draw(t, "moved")
 		got := mergeAddrs(fresh, known, moved)
-		if len(got) > MaxAddrs {
+		if len(got) > maxAddrs {
 			t.Fatalf("%d addresses", len(got))
 		}
 		seen := map[string]bool{}
@@ -190,12 +190,12 @@ func TestMergeAddrs(t *testing.T) {
 				t.Fatalf("%s is an old port", a)
 			}
 		}
-		for _, a := range fresh[:min(len(fresh), MaxAddrs)] {
+		for _, a := range fresh[:min(len(fresh), maxAddrs)] {
 			if !seen[a] {
 				t.Fatalf("lost the fresh %s", a)
 			}
 		}
-		if !slices.Equal(mergeAddrs(got, known, moved), got) && len(got) < MaxAddrs {
+		if !slices.Equal(mergeAddrs(got, known, moved), got) && len(got) < maxAddrs {
 			t.Fatal("not idempotent")
 		}
 	})
@@ -204,7 +204,7 @@ func TestMergeAddrs(t *testing.T) {
 func TestSplitAddr(t *testing.T) {
 	p := testID(1)
 	for _, addr := range []string{loopQUIC, loopTCP, "/dns4/example.org/tcp/4001", "/ip6/::1/udp/1/quic-v1"} {
-		got, rest, err := SplitAddr(JoinAddr(p, addr))
+		got, rest, err := splitAddr(joinAddr(p, addr))
 		if err != nil || got != p || rest != addr {
 			t.Errorf("%s: %v %s %v", addr, got, rest, err)
 		}
@@ -217,24 +217,24 @@ func TestSplitAddr(t *testing.T) {
 		"/ip4/1.2.3.4/tcp/1/p2p/" + id + "/p2p-circuit/p2p/" + id:               "quic-v1",
 		"/dns4/" + strings.Repeat("a", 400) + "/tcp/1/p2p/" + id:                "longer",
 	} {
-		if _, _, err := SplitAddr(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := splitAddr(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }
 
 func FuzzSplitAddr(f *testing.F) {
-	f.Add(JoinAddr(testID(1), loopQUIC))
+	f.Add(joinAddr(testID(1), loopQUIC))
 	f.Add("/ip6zone/x/ip6/fe80::1/tcp/1/p2p/" + testID(1).String())
 	f.Fuzz(func(t *testing.T, text string) {
-		p, addr, err := SplitAddr(text)
+		p, addr, err := splitAddr(text)
 		if err != nil {
 			return
 		}
-		if CheckAddr(addr) != nil {
+		if checkAddr(addr) != nil {
 			t.Fatalf("%q split off %q, which is no address", text, addr)
 		}
-		if q, again, err := SplitAddr(JoinAddr(p, addr)); err != nil || q != p || again != addr {
+		if q, again, err := splitAddr(joinAddr(p, addr)); err != nil || q != p || again != addr {
 			t.Fatalf("%q does not come back: %q %v", text, again, err)
 		}
 		_, _ = place(addr), mergeAddrs([]string{addr}, []string{addr}, true)

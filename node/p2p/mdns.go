@@ -26,13 +26,6 @@ type Nearby struct {
 	Addrs []string
 }
 
-// Nearby lists the peers seen by multicast DNS, the latest first.
-func (n *Network) Nearby() []Nearby {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return slices.Clone(n.nearby)
-}
-
 // MDNSError says why multicast DNS does not work although it is configured, for instance because no
 // interface takes multicast; nil when it works or is off.
 func (n *Network) MDNSError() error {
@@ -73,7 +66,7 @@ func (f found) HandlePeerFound(info peer.AddrInfo) {
 	}
 	var addrs []string
 	for _, a := range info.Addrs {
-		if len(addrs) < MaxAddrs && learnable(a, a) {
+		if len(addrs) < maxAddrs && learnable(a, a) {
 			addrs = append(addrs, a.String())
 		}
 	}

@@ -59,7 +59,7 @@ func New(cfg Config) (*Network, error) {
 		handled: map[handlerKey]int{},
 	}
 	for _, text := range cfg.Static {
-		p, addr, err := SplitAddr(text)
+		p, addr, err := splitAddr(text)
 		if err != nil {
 			return nil, fmt.Errorf("start network: static address: %w", err)
 		}

@@ -16,23 +16,10 @@ func (n *Network) Pause(p crdt.PeerID) {
 	n.Disconnect(p)
 }
 
-// PauseAll pauses every peer, known or not.
-func (n *Network) PauseAll() {
-	n.gate.pauseAll(true)
-	n.closeConns(func(crdt.PeerID) bool { return true })
-	n.retry(func(*peerState) bool { return true }, false)
-}
-
 // Resume ends a pause and dials the peer at once if it is wanted.
 func (n *Network) Resume(p crdt.PeerID) {
 	n.gate.pause(p, false)
 	n.retry(func(s *peerState) bool { return s.id == p }, true)
-}
-
-// ResumeAll ends every pause.
-func (n *Network) ResumeAll() {
-	n.gate.pauseAll(false)
-	n.retry(func(*peerState) bool { return true }, true)
 }
 
 // Disconnect closes the connections to a peer. A wanted peer that is not paused and still allowed is

@@ -3,7 +3,6 @@ package p2p
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -198,35 +197,4 @@ func (n *Network) addrsLocked(s *peerState) []string {
 		}
 	}
 	return out
-}
-
-// Await returns the state of a peer as soon as ok accepts it, or ctx's error.
-func (n *Network) Await(ctx context.Context, p crdt.PeerID, ok func(PeerState) bool) (PeerState, error) {
-	n.mu.Lock()
-	s := n.peerLocked(p)
-	if s == nil {
-		n.mu.Unlock()
-		return PeerState{ID: p}, fmt.Errorf("wait for peer %s: it is this peer itself, or no key", p)
-	}
-	s.holds++
-	defer func() {
-		s.holds--
-		n.dropLocked(s)
-		n.mu.Unlock()
-	}()
-	for {
-		view, changed := n.viewLocked(s), s.changed
-		n.mu.Unlock()
-		if ok(view) {
-			n.mu.Lock()
-			return view, nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			n.mu.Lock()
-			return view, ctx.Err()
-		}
-		n.mu.Lock()
-	}
 }

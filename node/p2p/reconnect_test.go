@@ -2,7 +2,6 @@ package p2p
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -22,7 +21,7 @@ func want(peers ...*node) []crdt.PeerID {
 // A peer that restarts on other ports finds the one it wants, which learns the new address; so when
 // that one restarts in turn, the first finds it.
 func TestReconnectAfterRestartOnOtherPorts(t *testing.T) {
-	bookA, bookB := NewMemBook(), NewMemBook()
+	bookA, bookB := newMemBook(), newMemBook()
 	cfgA, cfgB := testConfig(t, 0), testConfig(t, 1)
 	cfgA.Book, cfgB.Book = bookA, bookB
 	a, b := start(t, cfgA, withEcho), start(t, cfgB, withEcho)
@@ -65,7 +64,7 @@ func TestStaticPeersAreWanted(t *testing.T) {
 	b := start(t, testConfig(t, 1), withEcho)
 	cfg := testConfig(t, 0)
 	for _, addr := range b.Addrs() {
-		cfg.Static = append(cfg.Static, JoinAddr(b.Self(), addr))
+		cfg.Static = append(cfg.Static, joinAddr(b.Self(), addr))
 	}
 	a := start(t, cfg, nil)
 	a.Want(nil)
@@ -120,52 +119,40 @@ func TestBackoffGrowsAndIsBounded(t *testing.T) {
 }
 
 func TestPauseAndResume(t *testing.T) {
-	for _, all := range []bool{false, true} {
-		t.Run(fmt.Sprintf("all=%v", all), func(t *testing.T) {
-			a, b := start(t, testConfig(t, 0), withEcho), start(t, testConfig(t, 1), withEcho)
-			c := start(t, testConfig(t, 2), withEcho)
-			a.Want(want(b, c))
-			b.Want(want(a))
-			c.Want(want(a))
-			for _, p := range []*node{b, c} {
-				if err := a.Connect(contextOf(t), p.Self(), p.Addrs()); err != nil {
-					t.Fatal(err)
-				}
-				p.await(t, a.Self(), "connection", connected)
-			}
-			if all {
-				a.PauseAll()
-			} else {
-				a.Pause(b.Self())
-			}
-			// At once here, and soon there.
-			if s := a.Peer(b.Self()); s.Connected || !s.Paused || s.Cause != CausePaused {
-				t.Errorf("paused peer: %+v", s)
-			}
-			if _, err := a.ask(t, b.Self(), "x"); err == nil {
-				t.Error("a stream to a paused peer")
-			}
-			b.await(t, a.Self(), "refusal", func(s PeerState) bool { return !s.Connected && s.Cause == CauseRefused })
-			if s := a.Peer(c.Self()); s.Connected == all {
-				t.Errorf("the third peer: %+v", s)
-			}
-			if err := a.Connect(contextOf(t), b.Self(), nil); err == nil {
-				t.Error("dialled a paused peer")
-			}
-			if err := b.Connect(contextOf(t), a.Self(), nil); err == nil {
-				t.Error("let a paused peer in")
-			}
-			if all {
-				a.ResumeAll()
-			} else {
-				a.Resume(b.Self())
-			}
-			a.await(t, b.Self(), "resumed", connected)
-			b.await(t, a.Self(), "resumed", connected)
-			a.mustAsk(t, b.Self())
-			b.mustAsk(t, a.Self())
-		})
+	a, b := start(t, testConfig(t, 0), withEcho), start(t, testConfig(t, 1), withEcho)
+	c := start(t, testConfig(t, 2), withEcho)
+	a.Want(want(b, c))
+	b.Want(want(a))
+	c.Want(want(a))
+	for _, p := range []*node{b, c} {
+		if err := a.Connect(contextOf(t), p.Self(), p.Addrs()); err != nil {
+			t.Fatal(err)
+		}
+		p.await(t, a.Self(), "connection", connected)
 	}
+	a.Pause(b.Self())
+	// At once here, and soon there.
+	if s := a.Peer(b.Self()); s.Connected || !s.Paused || s.Cause != CausePaused {
+		t.Errorf("paused peer: %+v", s)
+	}
+	if _, err := a.ask(t, b.Self(), "x"); err == nil {
+		t.Error("a stream to a paused peer")
+	}
+	b.await(t, a.Self(), "refusal", func(s PeerState) bool { return !s.Connected && s.Cause == CauseRefused })
+	if s := a.Peer(c.Self()); !s.Connected {
+		t.Errorf("the third peer: %+v", s)
+	}
+	if err := a.Connect(contextOf(t), b.Self(), nil); err == nil {
+		t.Error("dialled a paused peer")
+	}
+	if err := b.Connect(contextOf(t), a.Self(), nil); err == nil {
+		t.Error("let a paused peer in")
+	}
+	a.Resume(b.Self())
+	a.await(t, b.Self(), "resumed", connected)
+	b.await(t, a.Self(), "resumed", connected)
+	a.mustAsk(t, b.Self())
+	b.mustAsk(t, a.Self())
 }
 
 // While one side pauses, no byte passes, however hard the other tries.

@@ -28,9 +28,6 @@ func (s *Stream) Read(b []byte) (int, error) { return s.s.Read(b) }
 // Write implements [io.Writer].
 func (s *Stream) Write(b []byte) (int, error) { return s.s.Write(b) }
 
-// CloseWrite tells the other side that nothing more comes; reading goes on.
-func (s *Stream) CloseWrite() error { return s.s.CloseWrite() }
-
 // Close ends both directions; what was written still arrives.
 func (s *Stream) Close() error { return s.s.Close() }
 

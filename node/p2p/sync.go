@@ -1,7 +1,6 @@
 package p2p
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
+	"github.com/chaz-peer/chaz-peer/crdt/docsync"
 )
 
 // SyncFunc runs document sync over one stream until it ends. It must return soon after ctx ends or
@@ -24,7 +24,7 @@ const (
 	SyncNone         SyncState = ""
 	SyncRunning      SyncState = "running"
 	SyncWaiting      SyncState = "waiting"      // to be opened, by this side or the other
-	SyncIncompatible SyncState = "incompatible" // the peer does not speak SyncProtocol; SyncError says what it speaks
+	SyncIncompatible SyncState = "incompatible" // the peer does not speak the protocol; SyncError says what it speaks
 )
 
 type syncRun struct {
@@ -33,14 +33,14 @@ type syncRun struct {
 	done   chan struct{}
 }
 
-// ServeSync keeps exactly one stream of [SyncProtocol] with each connected peer and calls run on it.
+// ServeSync keeps exactly one stream of [docsync.ProtocolID] with each connected peer and calls run on it.
 // The peer with the smaller id opens it, so that two never cross; a stream the other way is reset.
 // When that peer opens another one it has given up the first: the new one replaces it as soon as run
 // has returned. A stream that ends is opened again after a delay. Call it before Run.
 func (n *Network) ServeSync(run SyncFunc) {
 	n.sync = run
-	n.Handle(SyncProtocol, func(ctx context.Context, s *Stream) {
-		if n.opensSync(s.peer) {
+	n.Handle(docsync.ProtocolID, func(ctx context.Context, s *Stream) {
+		if docsync.Opens(n.self, s.peer) {
 			n.counts.wrongWay.Add(1)
 			n.resetStream(s)
 			return
@@ -48,8 +48,6 @@ func (n *Network) ServeSync(run SyncFunc) {
 		n.acceptSync(ctx, s)
 	})
 }
-
-func (n *Network) opensSync(p crdt.PeerID) bool { return bytes.Compare(n.self[:], p[:]) < 0 }
 
 // acceptSync waits until the stream before this one is gone, then runs it.
 func (n *Network) acceptSync(ctx context.Context, s *Stream) {
@@ -106,7 +104,7 @@ func (n *Network) endSync(state *peerState, run *syncRun, err error) {
 
 // startSyncLocked starts the loop that opens sync streams, if that is this side's part.
 func (n *Network) startSyncLocked(s *peerState) {
-	if n.sync != nil && n.opensSync(s.id) && !s.syncLoop {
+	if n.sync != nil && docsync.Opens(n.self, s.id) && !s.syncLoop {
 		s.syncLoop = n.spawnLocked(func(ctx context.Context) { n.openSyncs(ctx, s) })
 	}
 }
@@ -135,7 +133,7 @@ func (n *Network) awaitSync(ctx context.Context, s *peerState) bool {
 			n.mu.Unlock()
 			return false
 		}
-		ready, changed := slices.Contains(s.protocols, SyncProtocol), s.changed
+		ready, changed := slices.Contains(s.protocols, docsync.ProtocolID), s.changed
 		n.mu.Unlock()
 		if ready {
 			return true
@@ -149,7 +147,7 @@ func (n *Network) awaitSync(ctx context.Context, s *peerState) bool {
 
 func (n *Network) syncOnce(ctx context.Context, s *peerState) error {
 	open, cancel := context.WithTimeout(ctx, identifyTimeout)
-	stream, err := n.Open(open, s.id, SyncProtocol)
+	stream, err := n.Open(open, s.id, docsync.ProtocolID)
 	cancel()
 	n.mu.Lock()
 	if err != nil {
@@ -194,7 +192,7 @@ func (n *Network) syncViewLocked(s *peerState) (SyncState, string) {
 		return SyncNone, s.syncErr
 	case s.syncCur != nil:
 		return SyncRunning, ""
-	case !slices.Contains(s.protocols, SyncProtocol):
+	case !slices.Contains(s.protocols, docsync.ProtocolID):
 		return SyncIncompatible, incompatible(s)
 	}
 	return SyncWaiting, s.syncErr
@@ -210,9 +208,9 @@ func incompatible(s *peerState) string {
 	}
 	if len(versions) > 0 {
 		slices.Sort(versions)
-		return fmt.Sprintf("it speaks %s, this program speaks %s: one of the two needs an update", strings.Join(versions[:min(len(versions), 4)], ", "), SyncProtocol)
+		return fmt.Sprintf("it speaks %s, this program speaks %s: one of the two needs an update", strings.Join(versions[:min(len(versions), 4)], ", "), docsync.ProtocolID)
 	}
-	return fmt.Sprintf("it does not speak %s; it calls itself %q", SyncProtocol, s.agent)
+	return fmt.Sprintf("it does not speak %s; it calls itself %q", docsync.ProtocolID, s.agent)
 }
 
 // clip bounds words of the other side.

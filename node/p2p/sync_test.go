@@ -19,6 +19,7 @@ import (
 	ma "github.com/multiformats/go-multiaddr"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
+	"github.com/chaz-peer/chaz-peer/crdt/docsync"
 )
 
 // syncs counts the sync runs of one side.
@@ -136,7 +137,7 @@ func TestSecondSyncStream(t *testing.T) {
 	<-ca.started
 	<-cb.started
 
-	wrong, err := b.Open(contextOf(t), a.Self(), SyncProtocol)
+	wrong, err := b.Open(contextOf(t), a.Self(), docsync.ProtocolID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestSecondSyncStream(t *testing.T) {
 		t.Errorf("stats %+v, %d runs", a.Stats(), ca.total.Load())
 	}
 
-	second, err := a.Open(contextOf(t), b.Self(), SyncProtocol)
+	second, err := a.Open(contextOf(t), b.Self(), docsync.ProtocolID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func TestForeignPeerIsIncompatible(t *testing.T) {
 				t.Error("sync ran with a foreign peer")
 			}
 			// The control: the same peer learns the protocol while connected.
-			h.SetStreamHandler(SyncProtocol, func(s network.Stream) { _, _ = io.Copy(s, s) })
+			h.SetStreamHandler(docsync.ProtocolID, func(s network.Stream) { _, _ = io.Copy(s, s) })
 			if i == 2 { // a opens
 				<-c.started
 				a.await(t, id, "sync", running)

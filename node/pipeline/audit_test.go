@@ -35,7 +35,7 @@ func TestEntriesFitIntoARow(t *testing.T) {
 		"controls": strings.Repeat("\x01", 5<<20), "invalid": strings.Repeat("\xff", 5<<20), "quotes": `{"a":"` + strings.Repeat(`\"`, 1<<20) + `"}`,
 	} {
 		call := CallRecord{Tool: strings.Repeat("<é", 10_000), CallID: strings.Repeat("i", 10_000), Args: json.RawMessage(args)}.Entry()
-		res := ResultRecord{Tool: strings.Repeat("<é", 10_000), Owner: "o", Status: StatusInvalid, Preview: strings.Repeat("\x01", PreviewLength), ChangedBy: []string{"a"}, Args: json.RawMessage(args)}.Entry()
+		res := ResultRecord{Tool: strings.Repeat("<é", 10_000), Owner: "o", Status: StatusInvalid, Preview: strings.Repeat("\x01", previewLength), ChangedBy: []string{"a"}, Args: json.RawMessage(args)}.Entry()
 		for _, e := range []crdt.Entry{call, res} {
 			text, err := crdt.Canonical(e)
 			if err != nil || len(text) > rowLimit || !crdt.ValidValue(text) || !utf8.ValidString(e.Content) {

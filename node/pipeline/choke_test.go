@@ -249,7 +249,7 @@ func (s *show) judge(out Outcome, took time.Duration) {
 	s.fault(len(audit.results) == calls && calls <= 1, "%d calls, %d results", calls, len(audit.results))
 	s.fault((calls == 0) == s.auditFails && (out.Err != nil) == s.auditFails, "audit fails %v: %d calls, %v", s.auditFails, calls, out.Err)
 	s.fault(slices.Contains(statuses(), out.Status), "status %q", out.Status)
-	s.fault(out.Text == Wrap(s.plan.tool, out.Plain) && out.Plain != "", "the text %q", out.Plain)
+	s.fault(out.Text == wrap(s.plan.tool, out.Plain) && out.Plain != "", "the text %q", out.Plain)
 	s.fault(!strings.Contains(out.Plain, "ghp_") && !strings.Contains(out.Plain, "AKIA"), "a secret reaches the model")
 	s.fault(len(out.Plain) < defaultMaxOutput+hookRoom+200, "%d bytes for the model", len(out.Plain))
 	if calls == 1 {

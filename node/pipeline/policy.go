@@ -6,9 +6,9 @@ import (
 	"github.com/chaz-peer/chaz-peer/extension"
 )
 
-// MergePolicy puts what an operator states (the non-zero fields of over) in the place of what a tool
+// mergePolicy puts what an operator states (the non-zero fields of over) in the place of what a tool
 // says of itself, field by field, and fills in the defaults.
-func MergePolicy(own, over extension.Policy) extension.Policy {
+func mergePolicy(own, over extension.Policy) extension.Policy {
 	if over.Risk != "" {
 		own.Risk = over.Risk
 	}
@@ -49,7 +49,7 @@ func CheckPolicy(p extension.Policy) error {
 }
 
 func (r *Runner) policy(tool string, own extension.Policy) extension.Policy {
-	p := MergePolicy(own, r.cfg.Policies[tool])
+	p := mergePolicy(own, r.cfg.Policies[tool])
 	if p.Timeout < 0 { // a tool's own nonsense; the operator's is refused by New
 		p.Timeout = extension.DefaultTimeout
 	}

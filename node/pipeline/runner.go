@@ -97,7 +97,8 @@ type Request struct {
 	CallID string
 	Tool   string
 	Args   json.RawMessage
-	// Allow is the agent's allow list; nil allows every tool of the turn. See [Allowed].
+	// Allow is the agent's allow list; nil allows every tool of the turn. An entry is a
+	// tool's exact name or "ns__*": all whose names begin with "ns__".
 	Allow []string
 	// Approver is nil where nobody can be asked: what needs approval is denied.
 	Approver Approver
@@ -127,14 +128,14 @@ func (r *Runner) Call(ctx context.Context, q Request) Outcome {
 	})
 	if err != nil {
 		text, status := r.clean(textFailed(errors.New("the call could not be written down, so it did not run")), StatusError, r.cfg.MaxOutput)
-		return Outcome{Status: status, Plain: text, Text: Wrap(q.Tool, text), Err: fmt.Errorf("write tool call: %w", err)}
+		return Outcome{Status: status, Plain: text, Text: wrap(q.Tool, text), Err: fmt.Errorf("write tool call: %w", err)}
 	}
 	text, status := c.guarded(ctx)
 	text, status = r.clean(text, status, r.cfg.MaxOutput+hookRoom)
-	out := Outcome{Status: status, Plain: text, Text: Wrap(q.Tool, text), ChangedBy: c.changedBy, Args: c.args}
+	out := Outcome{Status: status, Plain: text, Text: wrap(q.Tool, text), ChangedBy: c.changedBy, Args: c.args}
 	record := ResultRecord{
 		Session: q.Session, Agent: q.Agent, Call: c.id, CallID: q.CallID, Tool: q.Tool, Owner: c.bound.Owner,
-		Status: status, Preview: Preview(text, PreviewLength),
+		Status: status, Preview: Preview(text, previewLength),
 	}
 	if len(c.changedBy) > 0 {
 		record.ChangedBy, record.Args = c.changedBy, c.args

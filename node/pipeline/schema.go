@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,8 @@ const (
 
 // schemas compiles the schemas of tools and remembers them.
 type schemas struct {
+	limit time.Duration // of one check; 0 is [schemaTime]
+
 	mu   sync.Mutex
 	done map[string]compiled // by their text
 }
@@ -57,10 +60,7 @@ func (s *schemas) compile(text json.RawMessage) (*jsonschema.Schema, error) {
 	c.schema, c.err = compile(text)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.done == nil || len(s.done) >= maxCached {
-		s.done = map[string]compiled{}
-	}
-	s.done[string(text)] = c
+	s.keep(text, c)
 	return c.schema, c.err
 }
 
@@ -108,7 +108,7 @@ func (s *schemas) check(ctx context.Context, schema, args json.RawMessage) error
 	if len(bytes.TrimSpace(schema)) == 0 {
 		return nil
 	}
-	limited, cancel := context.WithTimeout(ctx, schemaTime)
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(s.limit, schemaTime))
 	defer cancel()
 	violation, err := within(limited, func(context.Context) (error, error) {
 		compiled, err := s.compile(schema)
@@ -122,9 +122,31 @@ func (s *schemas) check(ctx context.Context, schema, args json.RawMessage) error
 		return compiled.Validate(v), nil
 	})
 	if err != nil {
+		if limited.Err() != nil && ctx.Err() == nil {
+			s.giveUp(schema)
+		}
 		return &schemaError{errors.New(Preview(err.Error(), 300))}
 	}
 	return firstViolation(violation)
+}
+
+var errEndless = errors.New("a check by it took too long once")
+
+// giveUp remembers that a schema has no end. Its check can't be stopped, so there is only this one.
+func (s *schemas) giveUp(text json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.keep(text, compiled{err: errEndless})
+}
+
+// keep remembers what came of a schema. The caller holds mu.
+func (s *schemas) keep(text json.RawMessage, c compiled) {
+	if s.done == nil || len(s.done) >= maxCached {
+		s.done = map[string]compiled{}
+	}
+	if old, ok := s.done[string(text)]; !ok || old.err == nil {
+		s.done[string(text)] = c
+	}
 }
 
 // firstViolation picks one violation, always the same, and says where it is.

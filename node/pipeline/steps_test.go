@@ -111,7 +111,7 @@ func TestAllowed(t *testing.T) {
 		{[]string{"*"}, "x", false},
 		{[]string{"git__l*"}, "git__log", false},
 	} {
-		if got := Allowed(c.list, c.tool); got != c.want {
+		if got := allowed(c.list, c.tool); got != c.want {
 			t.Errorf("%v, %s: %v", c.list, c.tool, got)
 		}
 	}
@@ -258,15 +258,15 @@ func TestResultHooks(t *testing.T) {
 
 func TestPolicies(t *testing.T) {
 	own := extension.Policy{Risk: extension.HighRisk, Approval: extension.AlwaysAsk, Timeout: 30 * tick, Sensitive: []string{"key"}}
-	got := MergePolicy(own, extension.Policy{Timeout: 60 * tick})
+	got := mergePolicy(own, extension.Policy{Timeout: 60 * tick})
 	if got.Approval != extension.AlwaysAsk || got.Risk != extension.HighRisk || got.Timeout != 60*tick || len(got.Sensitive) != 1 || got.RateLimit != nil {
 		t.Errorf("overriding the timeout dropped something: %+v", got)
 	}
-	got = MergePolicy(own, extension.Policy{Risk: extension.LowRisk, Approval: extension.NeverAsk, RateLimit: ptr(0), Sensitive: []string{}})
+	got = mergePolicy(own, extension.Policy{Risk: extension.LowRisk, Approval: extension.NeverAsk, RateLimit: ptr(0), Sensitive: []string{}})
 	if got.Approval != extension.NeverAsk || got.Risk != extension.LowRisk || got.Timeout != 30*tick || len(got.Sensitive) != 0 || *got.RateLimit != 0 {
 		t.Errorf("overriding the rest: %+v", got)
 	}
-	if got := MergePolicy(extension.Policy{}, extension.Policy{}); got.Risk != extension.LowRisk || got.Approval != extension.NeverAsk || got.Timeout != extension.DefaultTimeout {
+	if got := mergePolicy(extension.Policy{}, extension.Policy{}); got.Risk != extension.LowRisk || got.Approval != extension.NeverAsk || got.Timeout != extension.DefaultTimeout {
 		t.Errorf("defaults: %+v", got)
 	}
 	r := newRig(t, Config{Policies: map[string]extension.Policy{"work": {RateLimit: ptr(0)}}}, extension.Tool{})

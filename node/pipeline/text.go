@@ -23,11 +23,11 @@ const (
 	StatusBlocked Status = "blocked" // the result was withheld
 )
 
-// PreviewLength is how many characters of a result its ToolResult entry holds.
-const PreviewLength = 500
+// previewLength is how many characters of a result its ToolResult entry holds.
+const previewLength = 500
 
-// Wrap makes a text recognisable for the model as the output of a tool.
-func Wrap(tool, text string) string {
+// wrap makes a text recognisable for the model as the output of a tool.
+func wrap(tool, text string) string {
 	name := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", " ", "\r", " ").Replace(firstRunes(tool, 100))
 	text = strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(text)
 	return "<tool_output tool=\"" + name + "\">\n" + text + "\n</tool_output>"

@@ -44,9 +44,9 @@ type ResultOutcome struct {
 	By      string // who blocked
 }
 
-// Allowed reports whether an agent's allow list (nil: everything) takes a tool: by its exact name or
+// allowed reports whether an agent's allow list (nil: everything) takes a tool: by its exact name or
 // by "ns__*", all tools whose names begin with "ns__".
-func Allowed(list []string, tool string) bool {
+func allowed(list []string, tool string) bool {
 	if list == nil {
 		return true
 	}
@@ -65,7 +65,7 @@ func (r *Runner) Tools(t Turn, allow []string) []extension.ToolInfo {
 	active := t.Active()
 	out := []extension.ToolInfo{}
 	for _, i := range t.Tools() {
-		if Allowed(allow, i.Name) && slices.Contains(active, i.Owner) {
+		if allowed(allow, i.Name) && slices.Contains(active, i.Owner) {
 			i.Policy = r.policy(i.Name, i.Policy)
 			out = append(out, i)
 		}
@@ -76,7 +76,7 @@ func (r *Runner) Tools(t Turn, allow []string) []extension.ToolInfo {
 // find looks a tool up. That there is none, that the agent may not have it and that its owner is not
 // active look the same.
 func (c *call) find() (Bound, bool) {
-	if !Allowed(c.q.Allow, c.q.Tool) {
+	if !allowed(c.q.Allow, c.q.Tool) {
 		return Bound{}, false
 	}
 	b, ok := c.q.Turn.Tool(c.q.Tool)

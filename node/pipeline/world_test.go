@@ -168,7 +168,7 @@ func (r *rig) want(t testing.TB, out Outcome, status Status, part string) {
 	if out.Status != status || !strings.Contains(out.Plain, part) {
 		t.Errorf("status %s, text %.300q; want %s with %q", out.Status, out.Plain, status, part)
 	}
-	if out.Text != Wrap(r.req.Tool, out.Plain) {
+	if out.Text != wrap(r.req.Tool, out.Plain) {
 		t.Errorf("the text for the model is not wrapped: %.200q", out.Text)
 	}
 	r.audit.mu.Lock()
@@ -177,7 +177,7 @@ func (r *rig) want(t testing.TB, out Outcome, status Status, part string) {
 		t.Errorf("%d calls and %d results were written", len(r.audit.calls), len(r.audit.results))
 	}
 	last := r.audit.results[len(r.audit.results)-1]
-	if last.Status != status || last.Preview != Preview(out.Plain, PreviewLength) || last.Call != fmt.Sprint(len(r.audit.calls)) {
+	if last.Status != status || last.Preview != Preview(out.Plain, previewLength) || last.Call != fmt.Sprint(len(r.audit.calls)) {
 		t.Errorf("the result entry: %+v", last)
 	}
 }

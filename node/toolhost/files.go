@@ -78,11 +78,12 @@ func (f files) find(path string, may fileList) (place, error) {
 	}
 	abs := absolute(f.m.cfg.WorkFolder, path)
 	for _, grant := range may.granted {
-		if below(grant, abs) {
-			return may.open(grant, abs)
+		at := abs
+		if real, err := filepath.EvalSymlinks(grant); !below(grant, abs) && err == nil && below(real, abs) {
+			at = filepath.Join(grant, strings.TrimPrefix(abs, real))
 		}
-		if real, err := filepath.EvalSymlinks(grant); err == nil && below(real, abs) {
-			return may.open(grant, filepath.Join(grant, strings.TrimPrefix(abs, real)))
+		if below(grant, at) && !f.m.own(grant, at) {
+			return may.open(grant, at)
 		}
 	}
 	return place{}, extension.ErrGrant

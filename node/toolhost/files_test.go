@@ -338,8 +338,8 @@ func TestNewChecksItsConfiguration(t *testing.T) {
 		}
 	}
 	m := machine(t, Config{WorkFolder: "/x/../y"})
-	if m.WorkFolder() != "/y" || !slices.Contains([]string{NoSandbox, Bubblewrap}, m.cfg.Sandbox) {
-		t.Errorf("work folder %s", m.WorkFolder())
+	if m.cfg.WorkFolder != "/y" || !slices.Contains([]string{NoSandbox, Bubblewrap}, m.cfg.Sandbox) {
+		t.Errorf("work folder %s", m.cfg.WorkFolder)
 	}
 	if _, err := m.Host(Levels{PerTool: Grants{FS: FileGrants{AllowRead: []string{""}}}}, true); err == nil {
 		t.Error("malformed grants gave a host")

@@ -22,6 +22,9 @@ type Config struct {
 	// WorkFolder is the absolute path of the folder to which relative paths refer. It must be there
 	// when a door is used.
 	WorkFolder string
+	// Private is the folder of the peer itself, with its key and store: the file doors reach into it
+	// only by grants that lie in it, and where the work folder is. Empty: there is none.
+	Private string
 	// Sandbox is "" for none or "bwrap" for bubblewrap. With one, a command that can't be confined
 	// does not run.
 	Sandbox string
@@ -58,6 +61,9 @@ func New(cfg Config) (*Machine, error) {
 	if !filepath.IsAbs(cfg.WorkFolder) {
 		return nil, fmt.Errorf("open tool host: work folder %q is not absolute", cfg.WorkFolder)
 	}
+	if cfg.Private != "" && !filepath.IsAbs(cfg.Private) {
+		return nil, fmt.Errorf("open tool host: private folder %q is not absolute", cfg.Private)
+	}
 	cfg.WorkFolder = filepath.Clean(cfg.WorkFolder)
 	if cfg.Sandbox != NoSandbox && cfg.Sandbox != Bubblewrap {
 		return nil, fmt.Errorf("open tool host: unknown sandbox %.40q (there is %q)", cfg.Sandbox, Bubblewrap)
@@ -79,9 +85,6 @@ func New(cfg Config) (*Machine, error) {
 	}
 	return &Machine{cfg: cfg}, nil
 }
-
-// WorkFolder is the folder to which relative paths refer.
-func (m *Machine) WorkFolder() string { return m.cfg.WorkFolder }
 
 // Levels are the grants that apply to one call; see [Intersect].
 type Levels struct {

@@ -51,11 +51,17 @@ func (c checker) script(line string, depth int) error {
 	if !utf8.ValidString(line) || strings.ContainsRune(line, 0) {
 		return refuse("the command line is not valid text")
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX)).Parse(strings.NewReader(line), "")
+	if strings.ContainsRune(line, '\r') {
+		return refuse("a carriage return ends a line for some and not for others")
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangPOSIX), syntax.KeepComments(true)).Parse(strings.NewReader(line), "")
 	if err != nil {
 		return refuse("the command line can't be parsed: %w", err)
 	}
 	syntax.Walk(file, func(n syntax.Node) bool {
+		if err == nil {
+			err = doubtful(line, n)
+		}
 		if err == nil {
 			err = c.node(n, depth)
 		}

@@ -1,9 +1,9 @@
-package builtins
+package builtins_test
 
-// ToolNames returns the names of the tools of all built-in extensions. No other extension may take
+// toolNames returns the names of the tools of all built-in extensions. No other extension may take
 // one, whether the built-in one is switched on or not, so the list is part of the contract with
 // authors and grows only.
-func ToolNames() []string {
+func toolNames() []string {
 	return []string{
 		"shell", "compact", "spawn_agent", "spawn_worker",
 		"read_file", "write_file", "edit_file",
@@ -15,5 +15,5 @@ func ToolNames() []string {
 	}
 }
 
-// CommandNames is the same for slash commands, without the slash.
-func CommandNames() []string { return []string{"memory", "schedule", "skills"} }
+// commandNames is the same for slash commands, without the slash.
+func commandNames() []string { return []string{"memory", "schedule", "skills"} }
