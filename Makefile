@@ -21,7 +21,7 @@ need: # say precisely what is missing
 build: need ## build bin/chaz-peer
 	CGO_ENABLED=1 $(GO) build -trimpath -o bin/chaz-peer ./cmd/chaz-peer
 
-demo: build ## the main job with real processes: two peers with lying clocks share a session and agree
+demo: build ## the main job with real processes: three peers with lying clocks share a session and agree
 	./bin/chaz-peer demo
 
 test: need js ## all tests under the race detector

@@ -119,7 +119,7 @@ func (n *Node) awaitJoin(ctx context.Context, t *crdt.Ticket, p control.JoinPara
 		if !sub.wait(ctx) {
 			out.State, out.Reason = n.peerState(t.Peer)
 			if out.State != control.Offline && out.State != control.Paused {
-				out.State, out.Reason = control.Offline, "connected, but the document is not complete yet: "+out.Reason
+				out.State, out.Reason = control.Offline, strings.TrimSuffix("connected, but the document is not complete yet: "+out.Reason, ": ")
 			}
 			return out, nil
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -81,6 +82,12 @@ func (n *Node) routineAdd(ctx context.Context, p control.RoutineAddParams) (cont
 	trigger, err := triggerOf(p)
 	if err != nil {
 		return control.Routine{}, usage("see `chaz-peer routine add --help`", "add routine: %s", err)
+	}
+	if !slices.ContainsFunc(n.decls, func(d extension.Declaration) bool { return d.Name == p.Extension }) {
+		return control.Routine{}, &control.Error{
+			Code: control.CodeNotFound, Cause: fmt.Sprintf("add routine: no extension %.60q is installed here", p.Extension),
+			Remedy: "see `/extensions list` for the names",
+		}
 	}
 	scope := routine.Global()
 	if p.Session != "" {

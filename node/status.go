@@ -275,6 +275,9 @@ func (n *Node) partners(ctx context.Context) []crdt.PeerID {
 	seen := map[crdt.PeerID]bool{}
 	for _, s := range n.repo.List() {
 		access, err := n.repo.Access(ctx, s.ID)
+		if ctx.Err() != nil {
+			break // the caller is gone, or the daemon stops
+		}
 		if err != nil {
 			n.log.Error("access log unreadable", "doc", s.ID.Short(), "cause", err)
 			continue

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/chaz-peer/chaz-peer/node/control"
@@ -39,7 +40,7 @@ func (p *page) routine(r control.Routine) row {
 	if r.Next != nil {
 		next = moment(*r.Next)
 	}
-	out := row{cells: []string{r.ID, r.Extension, string(r.Trigger), next, "good"}}
+	out := row{cells: []string{r.ID, r.Extension, whenOf(r.Trigger), next, "good"}}
 	switch {
 	case r.Reason != "":
 		out.cells[4], out.style = r.Reason, dim
@@ -52,6 +53,29 @@ func (p *page) routine(r control.Routine) row {
 		out.below = append(out.below, "last error: "+r.LastError)
 	}
 	return out
+}
+
+// whenOf says a trigger in words; one of a kind that this version does not know as it is.
+func whenOf(trigger json.RawMessage) string {
+	var t struct {
+		Kind  string `json:"kind"`
+		Expr  string `json:"expr"`
+		TZ    string `json:"tz"`
+		Delay int64  `json:"delay_secs"`
+		At    string `json:"fire_at"`
+	}
+	if json.Unmarshal(trigger, &t) != nil {
+		return string(trigger)
+	}
+	switch t.Kind {
+	case "cron":
+		return strings.TrimSpace(t.Expr + " " + t.TZ)
+	case "interval":
+		return "every " + (time.Duration(t.Delay) * time.Second).String()
+	case "one_shot":
+		return "once at " + t.At
+	}
+	return string(trigger)
 }
 
 type routineAddCmd struct {

@@ -85,6 +85,10 @@ func (s *Session) newChannel(d *docState, mine bool) *channel {
 		waiting: map[crdt.ChangeHash]bool{}, stopped: map[crdt.ActorID]bool{},
 	}
 	d.ch = ch
+	// Its first have says anew what differs and what is refused. Either side may have forgotten the
+	// document since the last channel, and be given the other branch now.
+	clear(d.forks)
+	clear(d.without)
 	s.touch(d)
 	return ch
 }

@@ -109,7 +109,8 @@ func (s *Session) onDocs(infos []DocInfo) error {
 		var err error
 		switch {
 		case info.Gone:
-			d.announced = false
+			d.announced, d.reason = false, ""
+			clear(d.forks)
 			if d.ch != nil {
 				err = s.closeChannel(d.ch, CodeNotServed)
 			}

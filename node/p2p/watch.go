@@ -56,11 +56,30 @@ func (n *Network) watch(ctx context.Context, events event.Subscription) {
 	}
 }
 
+// lostAfter is by how much a connection must be younger than another one to show that the peer lost
+// that: two sides that dial each other at the same time are closer together.
+const lostAfter = 3 * time.Second
+
+// closeLost closes the connections that the peer has lost, as its dialling again shows. One that was
+// killed can't say goodbye, and over QUIC its silence is noticed late.
+func (n *Network) closeLost(fresh network.Conn) {
+	if fresh.Stat().Direction != network.DirInbound {
+		return
+	}
+	for _, c := range n.host.Network().ConnsToPeer(fresh.RemotePeer()) {
+		if fresh.Stat().Opened.Sub(c.Stat().Opened) >= lostAfter {
+			n.cfg.Log.Debug("the peer dialled again: closing its older connection", "peer", c.RemotePeer().String())
+			n.closeConn(c)
+		}
+	}
+}
+
 func (n *Network) identified(e event.EvtPeerIdentificationCompleted) {
 	p, ok := fromLibp2p(e.Peer)
 	if !ok {
 		return
 	}
+	defer n.closeLost(e.Conn)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.peerLocked(p)
