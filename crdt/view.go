@@ -131,6 +131,17 @@ func (v *View) Record(store, key string) (string, bool) {
 	return ops[len(ops)-1].value, true
 }
 
+// RecordAuthor is the signer of the operation that a field shows.
+func (v *View) RecordAuthor(store, key string) (PeerID, bool) {
+	s := v.stores[store]
+	if s == nil || len(s.records[key]) == 0 {
+		return PeerID{}, false
+	}
+	ops := s.records[key]
+	info, ok := v.access.Actor(ops[len(ops)-1].id.Actor)
+	return info.Key, ok
+}
+
 // Records visits the fields of a store in key order.
 func (v *View) Records(store string) iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {

@@ -204,10 +204,10 @@ func TestRoutineRefusals(t *testing.T) {
 	if all := ask(p, control.RoutineList, control.RoutineListParams{}); len(all) != 0 {
 		t.Errorf("%+v", all)
 	}
-	for ext, words := range map[string][]string{"nobody": {"nobody"}, "mute": {"mute", "routine"}} {
-		ask(p, control.RoutineAdd, control.RoutineAddParams{ID: ext, Extension: ext, EverySecs: 3600})
-		refused(p, control.RoutineRun, control.RoutineParams{Routine: ext}, control.CodeInternal, words...)
-	}
+	refused(p, control.RoutineAdd, control.RoutineAddParams{ID: "nobody", Extension: "nobody", EverySecs: 3600},
+		control.CodeNotFound, "nobody")
+	ask(p, control.RoutineAdd, control.RoutineAddParams{ID: "mute", Extension: "mute", EverySecs: 3600})
+	refused(p, control.RoutineRun, control.RoutineParams{Routine: "mute"}, control.CodeInternal, "mute", "routine")
 	// A one-shot that fired by hand is done.
 	ask(p, control.RoutineAdd, control.RoutineAddParams{ID: "once", Extension: "bell", At: "2999-01-01T00:00:00Z"})
 	ask(p, control.RoutineRun, control.RoutineParams{Routine: "once"})

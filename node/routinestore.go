@@ -262,7 +262,7 @@ func (h homes) IsHome(ctx context.Context, key routine.Key, r routine.Routine) b
 	case routine.ScopeGlobal:
 		return true
 	case routine.ScopeSession:
-		return h.mine(r.Home)
+		return h.mine(r.Home) && h.own(ctx, key)
 	}
 	agent, err := crdt.ParseDocID(key.Scope.ID)
 	if err != nil {
@@ -270,6 +270,24 @@ func (h homes) IsHome(ctx context.Context, key routine.Key, r routine.Routine) b
 	}
 	home, err := h.agentHome(ctx, agent, r)
 	return err == nil && h.mine(home)
+}
+
+// own reports whether this peer, or another device of its owner, wrote what a session's routine does
+// and when. Others who may write to the session must not make extensions of this peer run.
+func (h homes) own(ctx context.Context, key routine.Key) bool {
+	id, store, err := scopeDoc(key.Scope)
+	if err != nil {
+		return false
+	}
+	own := true
+	err = h.n.repo.View(ctx, id, func(v *crdt.View) error {
+		for _, field := range []string{routine.FieldTrigger, routine.FieldTarget} {
+			author, ok := v.RecordAuthor(store, key.ID+"/"+field)
+			own = own && ok && (author == h.n.Self() || h.n.pairs.has(author))
+		}
+		return nil
+	})
+	return err == nil && own
 }
 
 func (h homes) mine(home string) bool {

@@ -176,5 +176,12 @@ func (c *Config) workFolder() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find work folder: %w", err)
 	}
+	home, err := filepath.Abs(c.Home)
+	if err != nil {
+		return "", fmt.Errorf("find home: %w", err)
+	}
+	if rel, err := filepath.Rel(work, home); err == nil && filepath.IsLocal(rel) {
+		return "", fmt.Errorf("open node: work_folder %s holds the peer's home: choose a folder for tools alone", work)
+	}
 	return work, nil
 }

@@ -7,7 +7,7 @@ func toolKeys() []configKey {
 	return []configKey{
 		{
 			"work_folder", func(f *fileConfig, n ast.Node) []fault { return readWith(n, &f.WorkFolder, filePath) },
-			"Where relative paths of tools begin, relative to the home unless absolute. It is made.\nDefault: work in the home.",
+			"Where relative paths of tools begin, relative to the home unless absolute. It is made.\nIt can't be the home, or a folder around it. Default: work in the home.",
 			"work_folder: /srv/chaz/work",
 		},
 		{
