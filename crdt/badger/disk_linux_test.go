@@ -233,7 +233,8 @@ func TestCollectionAfterLargeBatches(t *testing.T) {
 	}
 	after := size(t, s)
 	t.Logf("5 MB live: at most %d MB, %d MB after collection", most>>20, after>>20)
-	if most < 120<<20 || after > 70<<20 {
+	// What is left is the open log file and those whose dead part the compactions have not counted yet.
+	if most < 120<<20 || after > most/2 {
 		t.Error("collection did not shrink the store (or there was nothing to shrink)")
 	}
 	if n := countNumbered(t, s, 5<<20); n != 1 {

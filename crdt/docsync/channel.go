@@ -162,6 +162,7 @@ func (s *Session) onClose(f *Close) error {
 	switch f.Code {
 	case CodeNotServed:
 		d.refusal = CodeNotServed
+		clear(d.forks)
 		s.lacksIt(d)
 		if d.join != nil {
 			s.joinIs(d, JoinNotServed)

@@ -62,6 +62,26 @@ func TestRepoForkInBulk(t *testing.T) {
 	link(t, restored, b)
 	b.shows(id, docsync.Forked)
 	restored.shows(id, docsync.Forked)
+
+	// Giving the own branch up brings the other one, on the same connection.
+	access, err := b.repo.Access(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := restored.repo.Forget(context.Background(), id); err != nil {
+		t.Fatal(err)
+	}
+	b.shows(id, docsync.NotServed)
+	var raw [][]byte
+	for _, o := range access.InOrder() {
+		raw = append(raw, o.Raw)
+	}
+	if _, err := restored.repo.Adopt(context.Background(), raw); err != nil {
+		t.Fatal(err)
+	}
+	restored.hasAll(b, id)
+	b.shows(id, docsync.InSync)
+	restored.shows(id, docsync.InSync)
 }
 
 func copyStore(t *testing.T, from crdt.Store) crdt.Store {

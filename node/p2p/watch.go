@@ -57,8 +57,8 @@ func (n *Network) watch(ctx context.Context, events event.Subscription) {
 }
 
 // lostAfter is by how much a connection must be younger than another one to show that the peer lost
-// that: two sides that dial each other at the same time are closer together.
-const lostAfter = 3 * time.Second
+// that. Where two sides dial each other at once both must agree which of the two is older.
+const lostAfter = time.Second
 
 // closeLost closes the connections that the peer has lost, as its dialling again shows. One that was
 // killed can't say goodbye, and over QUIC its silence is noticed late.
