@@ -131,9 +131,13 @@ func (r *Repo) refresh(ctx context.Context, s *slot) error {
 	if err != nil {
 		return fmt.Errorf("open document %s: %w", s.id.Short(), err)
 	}
+	before := s.getHead()
 	s.setHead(h)
 	s.setAccess(nil)
 	s.stale = false
+	if h != before {
+		r.feeds.tell(s.id)
+	}
 	return nil
 }
 

@@ -161,6 +161,9 @@ func (r *Repo) Compact(ctx context.Context, id DocID) (packed int, err error) {
 	for {
 		n, err := r.packOnce(ctx, d)
 		packed += n
+		if err != nil {
+			s.unload() // the segment may be there all the same
+		}
 		if err != nil || n == 0 {
 			return packed, err
 		}

@@ -243,6 +243,9 @@ func (r *Repo) with(ctx context.Context, id DocID, fn func(*slot, *document) err
 	if errors.Is(err, errStale) {
 		s.unload()
 		s.stale = true
+		// What became durable all the same is to be known and told at once; if the store can't be
+		// read now the next load tries again.
+		_ = r.refresh(context.WithoutCancel(ctx), s)
 	} else if s.doc != nil {
 		s.size.Store(d.size())
 	}

@@ -99,33 +99,42 @@ func (r *Repo) Acks(ctx context.Context, id DocID) (map[PeerID]Vector, error) {
 }
 
 // StoredOn counts the peers, this one included, whose durable vector covers everything this peer
-// has of the document.
+// has of the document. What stands outside of it is not looked at.
 func (r *Repo) StoredOn(ctx context.Context, id DocID) (int, error) {
-	sum, ok := r.Summary(id)
-	if !ok {
-		return 0, fmt.Errorf("count copies of document %s: %w", id.Short(), ErrUnknownDoc)
-	}
-	acks, err := r.Acks(ctx, id)
+	holders, err := r.Holders(ctx, id)
 	if err != nil {
 		return 0, err
 	}
-	n := 1
+	return 1 + len(holders), nil
+}
+
+// Holders lists the other peers whose durable vector covers everything this peer has of the document,
+// in no order.
+func (r *Repo) Holders(ctx context.Context, id DocID) ([]PeerID, error) {
+	sum, ok := r.Summary(id)
+	if !ok {
+		return nil, fmt.Errorf("count copies of document %s: %w", id.Short(), ErrUnknownDoc)
+	}
+	acks, err := r.Acks(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var out []PeerID
 	var mine Vector
-	for _, v := range acks {
-		if v.Digest() == sum.Vector {
-			n++
-			continue
-		}
-		if mine == nil {
-			if mine, err = r.Vector(ctx, id); err != nil {
-				return 0, err
+	for p, v := range acks {
+		if v.Digest() != sum.Vector {
+			if mine == nil {
+				if mine, err = r.Vector(ctx, id); err != nil {
+					return nil, err
+				}
+			}
+			if !v.Covers(mine) {
+				continue
 			}
 		}
-		if v.Covers(mine) {
-			n++
-		}
+		out = append(out, p)
 	}
-	return n, nil
+	return out, nil
 }
 
 type refusedRecord struct {
@@ -201,7 +210,15 @@ func verifyChange(key PeerID, doc DocID, c *Change, sig []byte) bool {
 	return len(sig) == ed25519.SignatureSize && ed25519.Verify(key.Key(), ChangeMessage(doc, c.Actor, c.Seq, c.Hash), sig)
 }
 
-// rawHash is the hash that Automerge gives to a chunk: over all behind the checksum.
+// rawHash names bytes that are no readable change. It is the hash that Automerge gives to a chunk, over
+// all behind the checksum, if magic and checksum in front are right: only then it names these bytes and
+// no others. Else it is the hash of all bytes, so that spoilt bytes never bear the name of a good change.
 func rawHash(raw []byte) ChangeHash {
-	return sha256.Sum256(bytes.Clone(raw[min(8, len(raw)):]))
+	const head = "\x85\x6f\x4a\x83"
+	if len(raw) > 8 && string(raw[:4]) == head {
+		if h := sha256.Sum256(raw[8:]); bytes.Equal(h[:4], raw[4:8]) {
+			return h
+		}
+	}
+	return sha256.Sum256(raw)
 }

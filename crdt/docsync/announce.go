@@ -63,6 +63,7 @@ func (s *Session) onAnnounce(f *Announce) error {
 		d.heard, d.unknownThere = &said, false
 		s.touch(d)
 		if d.ch != nil {
+			d.ch.announced = true
 			continue
 		}
 		if d.refusal != CodeBusy {

@@ -26,9 +26,10 @@ type channel struct {
 	born  time.Duration
 	used  time.Duration // last time something but a clock tick concerned it
 
-	abandon Code // to be closed as soon as the other side has answered
-	shaking bool // counted in Session.opening
-	ids     []crdt.ObjectID
+	announced bool // the other side announced the document while the channel was there
+	abandon   Code // to be closed as soon as the other side has answered
+	shaking   bool // counted in Session.opening
+	ids       []crdt.ObjectID
 
 	// Access sets.
 	theirIDs       map[crdt.ObjectID]bool

@@ -266,6 +266,16 @@ func (s *Session) onRefused(f *Refused) error {
 	case CodeBusy:
 		s.retryLater(d)
 	case CodeNotServed:
+		if ch.announced {
+			// It let this side in after it had looked at the open: once more.
+			d.refusal = ""
+			if d.held {
+				s.reconsider(d)
+			} else {
+				s.want(d)
+			}
+			return nil
+		}
 		s.lacksIt(d)
 		s.joinIs(d, JoinNotServed)
 	default:

@@ -126,16 +126,29 @@ func (h *RepoHost) loadObjects(ctx context.Context, peer crdt.PeerID, w LoadObje
 
 func (h *RepoHost) addObjects(ctx context.Context, peer crdt.PeerID, w AddObjects) (ObjectsAdded, error) {
 	var out ObjectsAdded
-	objs, err := parseObjects(w.Doc, w.Objects)
+	known, here, err := h.knownObjects(ctx, w.Doc)
+	if err != nil {
+		return out, err
+	}
+	var fresh [][]byte
+	for _, b := range w.Objects {
+		if id, ok := known[string(b)]; ok {
+			out.IDs = append(out.IDs, id)
+		} else {
+			fresh = append(fresh, b)
+		}
+	}
+	objs, err := parseObjects(w.Doc, fresh)
 	if err != nil {
 		return out, err
 	}
 	for _, o := range objs {
 		out.IDs = append(out.IDs, o.ID)
 	}
-	if _, here := h.repo.Summary(w.Doc); here {
-		out.Added, err = h.repo.AddObjects(ctx, w.Doc, w.Objects)
-	} else {
+	switch {
+	case here && len(fresh) > 0:
+		out.Added, err = h.repo.AddObjects(ctx, w.Doc, fresh)
+	case !here:
 		if !hasGenesis(objs) {
 			return out, bad(CauseObject, "objects of a document whose genesis did not come first")
 		}
@@ -147,6 +160,24 @@ func (h *RepoHost) addObjects(ctx context.Context, peer crdt.PeerID, w AddObject
 	}
 	out.Info, err = h.describe(ctx, peer, w.Doc)
 	return out, err
+}
+
+// knownObjects finds the objects of a document by their very bytes. Among many peers each object comes
+// from several of them; one whose bytes are here was verified when it was stored, and to verify it again
+// is most of what it costs.
+func (h *RepoHost) knownObjects(ctx context.Context, doc crdt.DocID) (known map[string]crdt.ObjectID, here bool, err error) {
+	access, err := h.repo.Access(ctx, doc)
+	if errors.Is(err, crdt.ErrUnknownDoc) {
+		return nil, false, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	known = map[string]crdt.ObjectID{}
+	for _, o := range access.Objects() {
+		known[string(o.Raw)] = o.ID
+	}
+	return known, true, nil
 }
 
 func hasGenesis(objs []*crdt.Object) bool {
