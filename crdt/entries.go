@@ -54,7 +54,12 @@ type Entry struct {
 	N         uint64          `json:"n"` // counts the entries of Peer in this session
 	AgentID   string          `json:"agent_db_id,omitempty"`
 	Metadata  json.RawMessage `json:"metadata,omitempty"`
-	Routing   json.RawMessage `json:"routing,omitempty"`
+	// ContentCID names the whole content where it was too large for a row: Content is then its
+	// beginning, ContentSize the bytes of all of it. The bytes travel beside the document. Both are
+	// what the writer says: see Outside.
+	ContentCID  string          `json:"content_cid,omitempty"`
+	ContentSize int64           `json:"content_size,omitempty"`
+	Routing     json.RawMessage `json:"routing,omitempty"`
 }
 
 // ParseEntry reads the row of an entry.
@@ -76,6 +81,8 @@ func ParseEntry(r Row) (Entry, error) {
 type EntryLog struct {
 	order []entryPlace
 	count map[PeerID]uint64 // highest N of each peer
+	large map[Content]largePlace
+	cids  map[string]bool // of large
 }
 
 type entryPlace struct {
@@ -96,7 +103,7 @@ func (a entryPlace) compare(b entryPlace) int {
 // EntryIndex registers the entry index.
 func EntryIndex() IndexSpec {
 	return IndexSpec{Name: EntriesIndex, Kinds: []Kind{Session}, New: func() Index {
-		return &EntryLog{count: map[PeerID]uint64{}}
+		return &EntryLog{count: map[PeerID]uint64{}, large: map[Content]largePlace{}, cids: map[string]bool{}}
 	}}
 }
 
@@ -111,6 +118,7 @@ func (l *EntryLog) Row(store string, r Row) {
 	}
 	l.count[e.Peer] = max(l.count[e.Peer], e.N)
 	p := entryPlace{e.Timestamp, r.ID}
+	l.noteLarge(e, p, r.Author)
 	if n := len(l.order); n == 0 || l.order[n-1].compare(p) < 0 {
 		l.order = append(l.order, p)
 		return

@@ -53,7 +53,12 @@ func (t *Table[T]) Delete(ctx context.Context, key string) error {
 
 // All calls fn for each row in key order until fn fails.
 func (t *Table[T]) All(ctx context.Context, fn func(key string, v T) error) error {
-	return t.store.Scan(ctx, t.prefix, nil, func(k, b []byte) error {
+	return t.Under(ctx, "", fn)
+}
+
+// Under is All of the keys that begin with prefix.
+func (t *Table[T]) Under(ctx context.Context, prefix string, fn func(key string, v T) error) error {
+	return t.store.Scan(ctx, t.key(prefix), nil, func(k, b []byte) error {
 		var v T
 		if err := json.Unmarshal(b, &v); err != nil {
 			return fmt.Errorf("read %s: %w", t.prefix[1:len(t.prefix)-1], err)
