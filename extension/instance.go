@@ -30,8 +30,9 @@ type Instance struct {
 	// Caps are further capabilities by string id, such as "acme/translate".
 	Caps map[string]CapFunc
 
-	// Routine is called when a routine that targets the extension fires. Global instances only. The
-	// active set of a session does not gate it.
+	// Routine is called when a routine that targets the extension fires. Global instances only, or,
+	// of code that a session has for itself, that of the session. The active set of a session does
+	// not gate it.
 	Routine func(ctx context.Context, f Fire) error
 	// Shutdown is called exactly once when the instance ends, after every call to it.
 	Shutdown func(ctx context.Context) error

@@ -28,6 +28,8 @@ var (
 	ErrArgument = errors.New("invalid argument")
 	// ErrGrant: a door of the host refused; the message names operation and target.
 	ErrGrant = errors.New("not granted")
+	// ErrCrashed: code in a sandbox trapped or ran out of its limits. It counts as a panic does.
+	ErrCrashed = errors.New("the code crashed")
 )
 
 // Risk is how much harm a tool can do.
