@@ -87,8 +87,9 @@ func (n *Node) optOuts(ctx context.Context, session crdt.DocID, ref string) (map
 
 // extensionStates lists what the session's log knows of, and what this peer makes of it. Names,
 // references and session_active come from the log alone, so they are equal on all peers in sync.
-func (n *Node) extensionStates(log *activation.Log, optOut map[string]bool) control.List[control.ExtensionState] {
+func (n *Node) extensionStates(id crdt.DocID, log *activation.Log, optOut map[string]bool) control.List[control.ExtensionState] {
 	var out control.List[control.ExtensionState]
+	external := n.loading.replay.States(id)
 	for name := range log.State() {
 		ref, ok := log.LastRef(name)
 		if !ok {
@@ -96,6 +97,14 @@ func (n *Node) extensionStates(log *activation.Log, optOut map[string]bool) cont
 		}
 		decl, on := n.decl(name, ref), log.Active(name)
 		e := control.ExtensionState{Name: name, SessionActive: on, AgentActive: on && !optOut[name], State: n.stateOf(ref, decl)}
+		if st, ok := external[name]; ok && st.Ref.Equal(ref) {
+			e.State, e.Reason = stateWord(st.State), st.Reason
+			if st.Manifest != nil {
+				for _, h := range st.Manifest.Kinds() {
+					e.Hooks = append(e.Hooks, string(h))
+				}
+			}
+		}
 		e.Ref = json.RawMessage(ref.String())
 		if decl != nil {
 			for _, h := range decl.Hooks {
@@ -118,8 +127,8 @@ func (n *Node) decl(name string, ref extension.Ref) *extension.Declaration {
 	return nil
 }
 
-// stateOf says what this peer can do with a reference. Only what is compiled in runs in this
-// version.
+// stateOf says what this peer can do with a reference to code that is compiled in; for any other one the
+// replay of the session says more.
 func (n *Node) stateOf(ref extension.Ref, decl *extension.Declaration) string {
 	if ref.Kind() == extension.Builtin && decl != nil {
 		return "builtin"

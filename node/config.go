@@ -36,6 +36,8 @@ type Config struct {
 	DefaultAgents []string
 	// Extensions are installed beside the built-ins.
 	Extensions []extension.Extension
+	// External rules code by reference.
+	External External
 	// Timings are the deadlines of extensions; zero fields take the hub's defaults.
 	Timings hub.Timings
 	// RoutineConcurrency is how many handlers of routines run at a time, RoutineDeadline how long one

@@ -53,17 +53,19 @@ func (h slashHost) Run(ctx context.Context, c command.Call, word, args string) (
 }
 
 // Commands implements [command.Live].
-func (h slashHost) Commands() []command.ExtensionCommand {
+func (h slashHost) Commands(session crdt.DocID) []command.ExtensionCommand {
 	var out []command.ExtensionCommand
-	for _, c := range h.n.hub.Commands() {
+	for _, c := range h.n.hub.Commands(session) {
 		out = append(out, command.ExtensionCommand{Name: c.Name, Owner: c.Owner, Usage: c.Usage})
 	}
 	return out
 }
 
 // Trouble implements [command.Live].
-func (h slashHost) Trouble(name string, c command.Call) (command.State, string, bool) {
-	switch state, reason, whole := h.n.hub.StateIn(name, c.Session, c.Agent.ID); state {
+func (h slashHost) Trouble(name string, ref extension.Ref, c command.Call) (command.State, string, bool) {
+	switch state, reason, whole := h.n.hub.StateIn(name, ref, c.Session, c.Agent.ID); state {
+	case hub.StateUnknown:
+		return command.StateFailed, "it is not loaded here", true
 	case hub.StateFailed:
 		return command.StateFailed, reason, whole
 	case hub.StateSuspended:
@@ -73,16 +75,15 @@ func (h slashHost) Trouble(name string, c command.Call) (command.State, string, 
 }
 
 // Resume implements [command.Live].
-func (h slashHost) Resume(name string) bool { return h.n.hub.Resume(name) }
+func (h slashHost) Resume(session crdt.DocID, name string) bool { return h.n.hub.Resume(session, name) }
 
 // CheckSetting implements [command.Live]: what the declaration's schema says of a key. Keys that it
 // does not declare take anything.
-func (h slashHost) CheckSetting(name, key string, value []byte) error {
-	for _, d := range h.n.decls {
-		if d.Name != name || len(d.SettingsSchema) == 0 {
-			continue
+func (h slashHost) CheckSetting(session crdt.DocID, name, key string, value []byte) error {
+	for _, d := range slices.Concat(h.n.hub.InstalledIn(session), h.n.decls) {
+		if d.Name == name && len(d.SettingsSchema) > 0 {
+			return checkSetting(d.SettingsSchema, key, value)
 		}
-		return checkSetting(d.SettingsSchema, key, value)
 	}
 	return nil
 }

@@ -2,10 +2,7 @@ package node
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -19,22 +16,22 @@ func entryOut(e crdt.Entry) control.Entry {
 }
 
 // sessionLog sends a session's entries in order, and with Follow those that come later as they
-// come. An entry that arrives late with an old stamp is sent when it arrives.
+// come. An entry that arrives late with an old stamp is sent when it arrives, each entry once.
 func (n *Node) sessionLog(ctx context.Context, p control.SessionLogParams, out *control.Events[control.Entry]) (control.LogEnd, error) {
 	id, err := n.findSession(p.Session)
 	if err != nil {
 		return control.LogEnd{}, err
 	}
-	feed := n.repo.Watch(id)
-	defer feed.Close()
-	sent := map[crdt.RowID]bool{}
+	f := &follower{n: n, id: id, out: out, feed: n.repo.Watch(id), bell: n.peers.watch(), sent: map[crdt.RowID]bool{}, held: map[crdt.RowID]time.Time{}}
+	defer f.feed.Close()
+	defer f.bell.stop()
 	start := 0
 	if p.Tail > 0 {
 		err := n.repo.View(ctx, id, func(v *crdt.View) error {
 			s := crdt.SessionView{View: v}
 			start = max(0, s.Log().Len()-p.Tail)
 			for _, e := range s.Entries(0, start) {
-				sent[e.ID] = true
+				f.sent[e.ID] = true
 			}
 			return nil
 		})
@@ -42,99 +39,17 @@ func (n *Node) sessionLog(ctx context.Context, p control.SessionLogParams, out *
 			return control.LogEnd{}, err
 		}
 	}
-	var count int64
 	for {
-		k, err := n.sendEntries(ctx, id, start, sent, out)
-		count += k
-		if err != nil || !p.Follow {
-			return control.LogEnd{Entries: count}, err
-		}
-		if _, err := feed.Next(ctx); err != nil {
-			if errors.Is(err, context.Canceled) || errors.Is(err, crdt.ErrFeedClosed) {
-				return control.LogEnd{Entries: count}, nil
-			}
-			return control.LogEnd{Entries: count}, err
-		}
-		start = 0 // late entries with old stamps count too
-	}
-}
-
-func (n *Node) sendEntries(ctx context.Context, id crdt.DocID, start int, sent map[crdt.RowID]bool, out *control.Events[control.Entry]) (int64, error) {
-	var count int64
-	for i := start; ; i += logPage {
-		var page []crdt.Entry
-		err := n.repo.View(ctx, id, func(v *crdt.View) error {
-			page = crdt.SessionView{View: v}.Entries(i, logPage)
-			return nil
-		})
-		if err != nil || len(page) == 0 {
-			return count, err
-		}
-		for _, e := range page {
-			if sent[e.ID] {
+		err := f.send(ctx, start, p.Follow)
+		if err == nil && p.Follow {
+			start = 0 // late entries with old stamps count too
+			var over bool
+			if over, err = f.next(ctx); err == nil && !over {
 				continue
 			}
-			sent[e.ID] = true
-			if err := out.Send(entryOut(e)); err != nil {
-				return count, err
-			}
-			count++
 		}
+		return control.LogEnd{Entries: f.count}, err
 	}
-}
-
-// sessionSearch finds entries whose sender and content hold all words, in any case, newest first.
-func (n *Node) sessionSearch(ctx context.Context, p control.SessionSearchParams) (control.List[control.Hit], error) {
-	words := strings.Fields(strings.ToLower(p.Query))
-	if len(words) == 0 {
-		return nil, usage("give a word to look for", "search: the query is empty")
-	}
-	if p.Limit <= 0 {
-		p.Limit = 50
-	}
-	var ids []crdt.DocID
-	if p.Session != "" {
-		id, err := n.findSession(p.Session)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, id)
-	} else {
-		for _, c := range n.sessions() {
-			if id, err := crdt.ParseDocID(c.id); err == nil {
-				ids = append(ids, id)
-			}
-		}
-	}
-	out := control.List[control.Hit]{}
-	for _, id := range ids {
-		hits, err := n.searchOne(ctx, id, words, p.Limit)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, hits...)
-	}
-	return newestHits(out, p.Limit), nil
-}
-
-func (n *Node) searchOne(ctx context.Context, id crdt.DocID, words []string, limit int) ([]control.Hit, error) {
-	var out []control.Hit
-	name := n.docNames.of(id.String())
-	err := n.repo.View(ctx, id, func(v *crdt.View) error {
-		s := crdt.SessionView{View: v}
-		for end := s.Log().Len(); end > 0 && len(out) < limit; end -= logPage {
-			from := max(0, end-logPage)
-			page := s.Entries(from, end-from)
-			for i := len(page) - 1; i >= 0 && len(out) < limit; i-- {
-				e := page[i]
-				if hasAll(strings.ToLower(e.Sender+" "+e.Content), words) {
-					out = append(out, control.Hit{Session: id.String(), SessionName: name, Entry: entryOut(e)})
-				}
-			}
-		}
-		return nil
-	})
-	return out, err
 }
 
 // sessionWait waits until so many peers, this one included, have everything that this one has.
@@ -149,7 +64,7 @@ func (n *Node) sessionWait(ctx context.Context, p control.SessionWaitParams) (co
 	acks := n.peers.watch()
 	defer acks.stop()
 	for {
-		if out.StoredOn, err = n.repo.StoredOn(ctx, id); err == nil && out.StoredOn >= p.StoredOn {
+		if out.StoredOn, err = n.storedOn(ctx, id); err == nil && out.StoredOn >= p.StoredOn {
 			return out, nil
 		}
 		if err != nil && ctx.Err() == nil {
@@ -163,26 +78,18 @@ func (n *Node) sessionWait(ctx context.Context, p control.SessionWaitParams) (co
 		}
 		if !acks.wait(ctx) {
 			return out, &control.Error{
-				Code: control.CodeTimeout, Cause: fmt.Sprintf("wait for session %s: stored on %d of %d peers in time", id.Short(), out.StoredOn, p.StoredOn),
+				Code: control.CodeTimeout, Cause: fmt.Sprintf("wait for session %s: stored on %d of %d peers in time%s", id.Short(), out.StoredOn, p.StoredOn, n.missingWords(id)),
 				Remedy: "see `chaz-peer status` for what holds the others up",
 			}
 		}
 	}
 }
 
-func newestHits(hits control.List[control.Hit], limit int) control.List[control.Hit] {
-	slices.SortStableFunc(hits, func(a, b control.Hit) int {
-		switch {
-		case a.Timestamp > b.Timestamp:
-			return -1
-		case a.Timestamp < b.Timestamp:
-			return 1
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	return hits[:min(limit, len(hits))]
-}
-
-func hasAll(text string, words []string) bool {
-	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) })
+// missingWords says at the end of a sentence that this peer itself lacks large content.
+func (n *Node) missingWords(id crdt.DocID) string {
+	s, err := n.contents.standing(context.Background(), id) // the call's own time is over
+	if err != nil || len(s.missing) == 0 {
+		return ""
+	}
+	return "; " + largeContents(len(s.missing)) + " not here"
 }

@@ -46,7 +46,7 @@ func (n *Node) importAutomerge(ctx context.Context, p control.SessionImportParam
 	if err != nil {
 		return control.Imported{}, err
 	}
-	return control.Imported{ID: id.String(), Entries: int64(count)}, nil
+	return n.imported(ctx, id, count)
 }
 
 // fillFrom writes the values of a file's stores. What has no place in a session is an error, so that

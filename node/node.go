@@ -33,6 +33,8 @@ type Node struct {
 	machine  *toolhost.Machine
 	pipeline *pipeline.Runner
 	routines *routine.Engine
+	loading  *loading
+	contents *contents
 
 	docNames  *names // of sessions; agents and banks carry their name in the document
 	peerNames *names
@@ -112,6 +114,10 @@ func (n *Node) assemble(ctx context.Context) (err error) {
 	if err := n.openHub(ctx); err != nil {
 		return err
 	}
+	if err := n.openLoading(); err != nil {
+		return err
+	}
+	n.contents = newContents(n)
 	if err := n.openTools(); err != nil {
 		return err
 	}
@@ -149,6 +155,9 @@ func (n *Node) Close() error {
 	n.close.Do(func() {
 		if n.hub != nil {
 			err = n.hub.Close(context.Background())
+		}
+		if n.loading != nil {
+			err = errors.Join(err, n.loading.close(context.Background()))
 		}
 		if n.repo != nil {
 			err = errors.Join(err, n.repo.Close())

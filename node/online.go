@@ -56,8 +56,9 @@ func (n *Node) newOnline() (*online, error) {
 	if on.pages, err = docsync.NewPages(); err != nil {
 		return nil, errors.Join(err, on.net.Close())
 	}
-	on.host = syncHost{docsync.NewRepoHost(n.repo, n.clock, policy{on}, on.pages), n.peers}
+	on.host = syncHost{docsync.NewRepoHost(n.repo, n.clock, policy{on}, on.pages), n}
 	on.net.ServeSync(on.sync)
+	on.net.Handle(objectsProtocol, on.serveObjects(n.objectServer()))
 	on.net.Handle(pairProtocol, func(ctx context.Context, s *p2p.Stream) { n.servePairing(ctx, s, on.desk) })
 	for _, p := range n.peers.ids() {
 		if n.peers.row(p).Paused {
@@ -98,6 +99,7 @@ func (on *online) sync(ctx context.Context, s *p2p.Stream, peer crdt.PeerID) err
 	on.links[peer] = d
 	on.mu.Unlock()
 	on.n.peers.ring()
+	on.n.loading.replay.Retry() // it may have what is missing here
 	for _, j := range on.n.joins.all() {
 		if t, err := crdt.ParseTicket(j.Ticket); err == nil && t.Peer == peer {
 			d.Inject(joinEvent(t, j, on.n.name()))

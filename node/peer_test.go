@@ -173,7 +173,12 @@ const room = "room"
 // share gives the session, or the agent of a name, to another peer that is online, with write.
 func (p *peer) share(to *peer) {
 	p.t.Helper()
-	ticket := ask(p, control.SessionShare, control.SessionShareParams{Session: room, ShareOptions: control.ShareOptions{Role: "write"}})
+	p.shareAs(to, "write")
+}
+
+func (p *peer) shareAs(to *peer, role string) {
+	p.t.Helper()
+	ticket := ask(p, control.SessionShare, control.SessionShareParams{Session: room, ShareOptions: control.ShareOptions{Role: role}})
 	j := ask(to, control.SessionJoin, control.JoinParams{Ticket: ticket.Ticket, WaitMS: patience.Milliseconds()})
 	if j.State != control.StateReady {
 		p.t.Fatalf("%s joins: %+v", to.name, j)

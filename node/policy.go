@@ -100,6 +100,8 @@ func (p policy) Notice(peer crdt.PeerID, notice docsync.Notice) {
 		} else {
 			n.log.Debug("document", "doc", x.Doc.Short(), "peer", peer.Short(), "state", x.Status.State, "reason", x.Status.Reason)
 		}
+	case docsync.AckRecorded:
+		n.contents.acked(x.Doc)
 	case docsync.PeerGreeted:
 		n.log.Info("peer greeted", "peer", peer.Short(), "agent", x.Agent)
 	}

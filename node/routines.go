@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
@@ -25,6 +24,9 @@ type dispatcher struct{ n *Node }
 
 // Dispatch implements [routine.Dispatcher].
 func (d dispatcher) Dispatch(ctx context.Context, ext string, key routine.Key, payload json.RawMessage) error {
+	if err := d.n.loading.readyFor(ctx, ext, key.Scope); err != nil {
+		return err
+	}
 	return d.n.hub.Routine(ctx, ext, extension.Fire{Routine: key.ID, Scope: key.Scope.String(), Payload: payload})
 }
 
@@ -83,19 +85,23 @@ func (n *Node) routineAdd(ctx context.Context, p control.RoutineAddParams) (cont
 	if err != nil {
 		return control.Routine{}, usage("see `chaz-peer routine add --help`", "add routine: %s", err)
 	}
-	if !slices.ContainsFunc(n.decls, func(d extension.Declaration) bool { return d.Name == p.Extension }) {
-		return control.Routine{}, &control.Error{
-			Code: control.CodeNotFound, Cause: fmt.Sprintf("add routine: no extension %.60q is installed here", p.Extension),
-			Remedy: "see `/extensions list` for the names",
-		}
-	}
 	scope := routine.Global()
+	var session crdt.DocID
 	if p.Session != "" {
-		id, err := n.findSession(p.Session)
-		if err != nil {
+		if session, err = n.findSession(p.Session); err != nil {
 			return control.Routine{}, err
 		}
-		scope = routine.Session(id.String())
+		scope = routine.Session(session.String())
+	}
+	known, err := n.mayTarget(ctx, p.Extension, session)
+	if err != nil {
+		return control.Routine{}, err
+	}
+	if !known {
+		return control.Routine{}, &control.Error{
+			Code: control.CodeNotFound, Cause: fmt.Sprintf("add routine: no extension %.60q is installed here", p.Extension),
+			Remedy: "see `/extensions list` for the names; one that a session alone has needs --session",
+		}
 	}
 	id := p.ID
 	if id == "" {

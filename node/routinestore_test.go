@@ -39,7 +39,7 @@ func TestForeignRoutinesDoNotFireHere(t *testing.T) {
 	if err := n.grant(ctx, id, other.PeerID(), crdt.Write, crdt.ObjectID{}); err != nil {
 		t.Fatal(err)
 	}
-	exchange(t, n.repo, repo, id)
+	swap(t, n.repo, repo, id)
 	row := routine.Routine{Enabled: true, Home: n.Self().String(), MaxFailures: 3}
 	if row.Trigger, err = routine.Cron("* * * * * *", ""); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestForeignRoutinesDoNotFireHere(t *testing.T) {
 	}
 	write(n.repo, "mine")
 	write(repo, "theirs")
-	exchange(t, repo, n.repo, id)
+	swap(t, repo, n.repo, id)
 	for rid, want := range map[string]bool{"mine": true, "theirs": false} {
 		key := routine.Key{Scope: routine.Session(id.String()), ID: rid}
 		r, ok, err := routineStore{n: n}.Row(ctx, key)
@@ -66,17 +66,17 @@ func TestForeignRoutinesDoNotFireHere(t *testing.T) {
 	}
 	// A routine of one's own whose target another member changed is no longer one's own.
 	row.Target.Extension = "web"
-	exchange(t, n.repo, repo, id)
+	swap(t, n.repo, repo, id)
 	write(repo, "mine")
-	exchange(t, repo, n.repo, id)
+	swap(t, repo, n.repo, id)
 	key := routine.Key{Scope: routine.Session(id.String()), ID: "mine"}
 	if r, _, _ := (routineStore{n: n}).Row(ctx, key); r.Target.Extension != "web" || (homes{n}).IsHome(ctx, key, r) {
 		t.Errorf("a changed target fires here: %+v", r.Target)
 	}
 }
 
-// exchange copies what one repo has of a document to another.
-func exchange(t *testing.T, from, to *crdt.Repo, id crdt.DocID) {
+// swap copies what one repo has of a document to another.
+func swap(t *testing.T, from, to *crdt.Repo, id crdt.DocID) {
 	t.Helper()
 	ctx := context.Background()
 	access, err := from.Access(ctx, id)

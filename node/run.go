@@ -55,6 +55,11 @@ func (n *Node) Run(ctx context.Context, runtimeDir string, ready func(Ready)) er
 	on.group.Go(func() error { return on.follow(on.ctx) })
 	on.group.Go(func() error { return n.hub.Run(on.ctx) })
 	on.group.Go(func() error { return n.routines.Run(on.ctx) })
+	if err := n.loading.wake(ctx); err != nil {
+		n.log.Error("sessions with external extensions were not read", "cause", err)
+	}
+	on.group.Go(func() error { return n.loading.replay.Run(on.ctx) })
+	on.group.Go(func() error { return n.contents.Run(on.ctx, on) })
 	ready(Ready{PeerID: n.Self().String(), Addrs: on.net.Addrs()})
 
 	serveCtx, stopServe := context.WithCancel(ctx)
@@ -118,6 +123,10 @@ func (on *online) follow(ctx context.Context) error {
 				seen[id], moved = sum.Access, true
 			}
 			on.n.reloadRoutines(ctx, id)
+			if sum, ok := on.n.repo.Summary(id); ok && sum.Kind == crdt.Session {
+				on.n.loading.replay.Touch(id)
+				on.n.contents.touch(id)
+			}
 		}
 		if moved {
 			on.wantPartners()

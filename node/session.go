@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -180,7 +181,7 @@ func (n *Node) sessionSummary(ctx context.Context, id crdt.DocID) (control.Sessi
 		return nil
 	})
 	if err == nil {
-		out.StoredOn, err = n.repo.StoredOn(ctx, id)
+		out.StoredOn, err = n.storedOn(ctx, id)
 	}
 	return out, err
 }
@@ -206,6 +207,9 @@ func (n *Node) sessionShow(ctx context.Context, p control.SessionShowParams) (co
 	if err != nil {
 		return control.SessionShow{}, err
 	}
+	if err := n.loading.replay.Ensure(ctx, id); err != nil {
+		return control.SessionShow{}, err
+	}
 	out := control.SessionShow{ID: id.String(), Name: n.docNames.of(id.String()), Agent: agent}
 	err = n.repo.View(ctx, id, func(v *crdt.View) error {
 		s := crdt.SessionView{View: v}
@@ -217,16 +221,21 @@ func (n *Node) sessionShow(ctx context.Context, p control.SessionShowParams) (co
 		for _, a := range s.Agents() {
 			out.Agents = append(out.Agents, control.SessionAgent{ID: a.ID.String(), Name: a.Name, Host: a.ID == s.Host(), HomePeer: a.HomePeer})
 		}
-		out.Extensions = n.extensionStates(log, optOut)
+		out.Extensions = n.extensionStates(id, log, optOut)
 		out.Members = n.members(v.Access())
 		return nil
 	})
 	if err != nil {
 		return out, err
 	}
-	if out.StoredOn, err = n.repo.StoredOn(ctx, id); err != nil {
+	if out.StoredOn, err = n.storedOn(ctx, id); err != nil {
 		return out, err
 	}
+	s, err := n.contents.standing(ctx, id)
+	if err != nil {
+		return out, err
+	}
+	out.Contents = n.contents.summary(id, &s)
 	out.Peers, err = n.documentPeers(ctx, id)
 	return out, err
 }
@@ -250,6 +259,19 @@ func (n *Node) nameOf(p crdt.PeerID) string {
 	return n.peerNames.of(p.String())
 }
 
+// sessionPostFile is sessionPost with the text as a file beside the parameters.
+func (n *Node) sessionPostFile(ctx context.Context, p control.SessionPostParams, out *control.Events[control.Progress]) (control.Created, error) {
+	if p.Content != "" {
+		return control.Created{}, usage("leave the content out", "post entry: the text is given twice, as content and as a file")
+	}
+	text, err := io.ReadAll(out.Upload())
+	if err != nil {
+		return control.Created{}, fmt.Errorf("post entry: %w", err)
+	}
+	p.Content = string(text)
+	return n.sessionPost(ctx, p)
+}
+
 func (n *Node) sessionPost(ctx context.Context, p control.SessionPostParams) (control.Created, error) {
 	id, err := n.findSession(p.Session)
 	if err != nil {
@@ -267,11 +289,7 @@ func (n *Node) sessionPost(ctx context.Context, p control.SessionPostParams) (co
 	if e.Content == "" {
 		return control.Created{}, usage("give the text, or - and the text on standard input", "post entry: the text is empty")
 	}
-	var row crdt.RowID
-	err = n.repo.Update(ctx, id, func(tx *crdt.Tx) (err error) {
-		row, err = crdt.AddEntry(tx, e)
-		return err
-	})
+	row, err := n.addEntry(ctx, id, e)
 	if err != nil {
 		return control.Created{}, denied(err)
 	}
@@ -287,13 +305,14 @@ func (n *Node) sessionClose(ctx context.Context, p control.SessionParams) (contr
 	if err != nil {
 		return control.SessionSummary{}, err
 	}
-	if err := n.hub.SessionShutdown(ctx, id); err != nil {
-		n.log.Error("session_shutdown hooks failed", "session", id.Short(), "cause", err)
-	}
-	row.Closed = true
+	row.Closed = true // first, so that no change of the log starts it again behind the shutdown
 	if err := n.catalog.Put(ctx, id.String(), row); err != nil {
 		return control.SessionSummary{}, err
 	}
+	if err := n.hub.SessionShutdown(ctx, id); err != nil {
+		n.log.Error("session_shutdown hooks failed", "session", id.Short(), "cause", err)
+	}
+	n.loading.drop(ctx, id)
 	n.reloadRoutines(ctx, id)
 	return n.sessionSummary(ctx, id)
 }
@@ -311,7 +330,7 @@ func (n *Node) sessionForget(ctx context.Context, p control.SessionForgetParams)
 
 // forget removes a document from this peer. The only copy goes on demand alone.
 func (n *Node) forget(ctx context.Context, id crdt.DocID, force bool) error {
-	copies, err := n.repo.StoredOn(ctx, id)
+	copies, err := n.storedOn(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -325,6 +344,13 @@ func (n *Node) forget(ctx context.Context, id crdt.DocID, force bool) error {
 		return err
 	}
 	n.reloadRoutines(ctx, id)
+	n.loading.drop(ctx, id)
+	if err := n.contents.drop(ctx, id); err != nil {
+		return err
+	}
+	if err := n.loading.forget(ctx, id); err != nil {
+		return err
+	}
 	if err := n.docNames.set(ctx, id.String(), ""); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ func ConfigOf(s control.Settings) Config {
 			Hook: seconds(s.Extensions.HookDeadlineSecs), Instantiate: seconds(s.Extensions.InstantiateDeadlineSecs),
 			Idle: seconds(s.Extensions.IdleEvictionSecs),
 		},
+		External:           External{Policy: s.Extensions.Policy, GitHosts: s.Extensions.GitHosts, GitLocal: s.Extensions.GitLocal},
 		RoutineConcurrency: s.Routines.MaxConcurrent, RoutineDeadline: seconds(s.Routines.HandlerDeadlineSecs),
 	}
 	c.Security.WorkFolder = s.WorkFolder
@@ -89,7 +90,7 @@ func (c *Config) settings() control.Settings {
 		WorkFolder: c.Security.WorkFolder, Security: c.Security.settings(), AgentStateAllowlist: c.AgentAllow, SkillDirs: c.SkillDirs,
 		Extensions: control.ExtensionLimits{
 			HookDeadlineSecs: wholeSeconds(c.Timings.Hook), InstantiateDeadlineSecs: wholeSeconds(c.Timings.Instantiate),
-			IdleEvictionSecs: wholeSeconds(c.Timings.Idle),
+			IdleEvictionSecs: wholeSeconds(c.Timings.Idle), GitHosts: c.External.GitHosts, GitLocal: c.External.GitLocal, Policy: c.External.Policy,
 		},
 		Routines: control.RoutineLimits{MaxConcurrent: c.RoutineConcurrency, HandlerDeadlineSecs: wholeSeconds(c.RoutineDeadline)},
 	}

@@ -3,10 +3,12 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
+	"github.com/chaz-peer/chaz-peer/loaders"
 	"github.com/chaz-peer/chaz-peer/node/command"
 	"github.com/chaz-peer/chaz-peer/node/control"
 )
@@ -22,9 +24,12 @@ func (n *Node) cmd(ctx context.Context, p control.CmdParams) (control.CmdResult,
 	if err != nil {
 		return control.CmdResult{}, err
 	}
+	if err := n.loading.replay.Ensure(ctx, id); err != nil {
+		return control.CmdResult{}, err
+	}
 	r := command.New(command.Config{
 		Documents: n.repo, Declarations: n.decls, Agents: slashHost{n}, Names: slashHost{n}, Peers: slashHost{n},
-		States: slashHost{n}, Live: slashHost{n}, Clock: n.clock, Self: n.Self(),
+		States: slashHost{n}, Live: slashHost{n}, Sources: slashHost{n}, Clock: n.clock, Self: n.Self(),
 	})
 	res := r.Run(ctx, command.Call{Session: id, Agent: command.Agent{ID: agent.id, Name: agent.name, Hosted: agent.hosted}, Line: p.Line})
 	if res.Kind == command.NotCommand {
@@ -65,8 +70,38 @@ func (h slashHost) ClockOffset(id crdt.PeerID) (int64, bool) {
 	return 0, false
 }
 
-func (h slashHost) RefState(ref extension.Ref) (command.State, string) {
-	return command.State(h.n.stateOf(ref, h.n.decl(ref.Name(), ref))), ""
+// RefState implements [command.States].
+func (h slashHost) RefState(ctx context.Context, session crdt.DocID, name string, ref extension.Ref) command.Standing {
+	if ref.Kind() == extension.Builtin {
+		return command.Standing{State: command.State(h.n.stateOf(ref, h.n.decl(name, ref)))}
+	}
+	st, ok := h.n.loading.replay.States(session)[name]
+	if !ok || !st.Ref.Equal(ref) { // it is off
+		r := h.n.loading.set.Resolve(ctx, session, name, ref)
+		st.State, st.Reason, st.Manifest = r.State, r.Reason, nil
+		if r.Package != nil {
+			st.Manifest = r.Package.Manifest
+		}
+	}
+	out := command.Standing{State: command.State(st.State), Reason: st.Reason, Remedy: h.n.remedyFor(session, st.State)}
+	if st.Manifest != nil {
+		out.Hooks = st.Manifest.Kinds()
+	}
+	return out
+}
+
+// remedyFor is what helps with all extensions of a session that are in one state.
+func (n *Node) remedyFor(session crdt.DocID, s loaders.State) string {
+	where := orElse(n.docNames.of(session.String()), session.Short())
+	switch s {
+	case loaders.StatePending, loaders.StateNeedsReview:
+		return fmt.Sprintf("look with `chaz-peer ext show NAME --session %s`, then decide with `chaz-peer ext trust` or `ext deny`", where)
+	case loaders.StateUnavailable:
+		return fmt.Sprintf("`chaz-peer ext show NAME --session %s` says what is missing; it comes when a peer that has it is connected", where)
+	case loaders.StateDenied:
+		return "`chaz-peer ext trust NAME` takes a denial back"
+	}
+	return ""
 }
 
 func (n *Node) id(context.Context, control.IDParams) (control.ID, error) {

@@ -46,9 +46,14 @@ func (n *Node) documentOut(ctx context.Context, s crdt.Summary) (control.Documen
 	if err != nil {
 		return out, err
 	}
-	if out.StoredOn, err = n.repo.StoredOn(ctx, s.ID); err != nil {
+	if out.StoredOn, err = n.storedOn(ctx, s.ID); err != nil {
 		return out, err
 	}
+	large, err := n.contents.standing(ctx, s.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Contents = n.contents.summary(s.ID, &large)
 	out.Peers, err = n.documentPeers(ctx, s.ID)
 	return out, err
 }
@@ -93,14 +98,49 @@ func (n *Node) documentPeers(ctx context.Context, id crdt.DocID) (control.List[c
 	if on != nil {
 		peers = append(peers, on.talking(id)...)
 	}
+	large, err := n.contents.standing(ctx, id)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortFunc(peers, func(a, b crdt.PeerID) int { return slices.Compare(a[:], b[:]) })
 	out := control.List[control.DocumentPeer]{}
 	for _, p := range slices.Compact(peers) {
 		if p != n.Self() {
-			out = append(out, n.documentPeer(ctx, id, p, acks))
+			x := n.documentPeer(ctx, id, p, acks)
+			n.addContents(&x, id, p, &large)
+			out = append(out, x)
 		}
 	}
 	return out, nil
+}
+
+// addContents says what large content a peer is not known to have, which keeps it from being counted as
+// one that has everything.
+func (n *Node) addContents(out *control.DocumentPeer, id crdt.DocID, p crdt.PeerID, large *standing) {
+	if large.total() == 0 {
+		return
+	}
+	lacks, said := n.contents.lacks(id, p, large)
+	out.ContentsMissing = &lacks
+	if lacks == 0 {
+		return
+	}
+	there := " not known to be there"
+	if said && n.link(p) != nil {
+		there = " not there yet"
+	}
+	if out.Reason != "" {
+		out.Reason += "; "
+	}
+	out.Reason += largeContents(int(lacks)) + there
+}
+
+// largeContents is the beginning of a sentence.
+func largeContents(n int) string {
+	if n == 1 {
+		return "1 large content is"
+	}
+	return fmt.Sprintf("%d large contents are", n)
 }
 
 func (n *Node) documentPeer(ctx context.Context, id crdt.DocID, p crdt.PeerID, acks map[crdt.PeerID]crdt.Vector) control.DocumentPeer {

@@ -10,14 +10,17 @@ import (
 // syncHost is the host of all sync sessions, with an ear for what waits on other peers' copies.
 type syncHost struct {
 	*docsync.RepoHost
-	peers *peerBook
+	n *Node
 }
 
 // Do implements [docsync.Host].
 func (h syncHost) Do(ctx context.Context, peer crdt.PeerID, w docsync.Work) (docsync.Result, error) {
 	r, err := h.RepoHost.Do(ctx, peer, w)
-	if _, ack := w.(docsync.RecordAck); ack {
-		h.peers.ring()
+	if ack, ok := w.(docsync.RecordAck); ok {
+		if ack.Equal == nil && len(ack.Vector) == 0 {
+			h.n.contents.forgot(ack.Doc, peer)
+		}
+		h.n.peers.ring()
 	}
 	return r, err
 }

@@ -80,11 +80,7 @@ func (a entryAudit) write(ctx context.Context, session crdt.DocID, agent extensi
 	if e.Sender == "" { // nobody's turn: a call from the shell
 		e.Sender = a.n.name()
 	}
-	var id crdt.RowID
-	err := a.n.repo.Update(ctx, session, func(tx *crdt.Tx) (err error) {
-		id, err = crdt.AddEntry(tx, e)
-		return err
-	})
+	id, err := a.n.addEntry(ctx, session, e)
 	return id.String(), err
 }
 
@@ -170,6 +166,9 @@ func (n *Node) takeSeat(ctx context.Context, sessionRef, agentRef string) (seat,
 		return seat{}, err
 	}
 	if err := n.sessionStarted(ctx, id); err != nil {
+		return seat{}, err
+	}
+	if err := n.loading.replay.Ensure(ctx, id); err != nil {
 		return seat{}, err
 	}
 	s := seat{session: id, agent: extension.Agent{ID: who.id, Name: who.name}}

@@ -8,7 +8,7 @@ import (
 
 // Methods is the local API of this node: one entry for each endpoint, whether it is online or not.
 func (n *Node) Methods() []control.Method {
-	return slices.Concat(n.peerMethods(), n.sessionMethods(), n.agentMethods(), n.toolMethods())
+	return slices.Concat(n.peerMethods(), n.sessionMethods(), n.agentMethods(), n.toolMethods(), n.extMethods())
 }
 
 func (n *Node) peerMethods() []control.Method {
@@ -39,6 +39,7 @@ func (n *Node) sessionMethods() []control.Method {
 		control.Func(control.SessionList, n.sessionList),
 		control.Func(control.SessionDetails, n.sessionShow),
 		control.Func(control.SessionPost, n.sessionPost),
+		control.StreamFunc(control.SessionPostFile, n.sessionPostFile),
 		control.StreamFunc(control.SessionLog, n.sessionLog),
 		control.Func(control.SessionSearch, n.sessionSearch),
 		control.Func(control.SessionWait, n.sessionWait),
@@ -84,5 +85,25 @@ func (n *Node) toolMethods() []control.Method {
 		control.Func(control.RoutineAdd, n.routineAdd),
 		control.Func(control.RoutineRemove, n.routineRemove),
 		control.Func(control.RoutineRun, n.routineRun),
+	}
+}
+
+func (n *Node) extMethods() []control.Method {
+	return []control.Method{
+		control.Func(control.ExtPack, n.extPack),
+		control.Func(control.ExtPublish, n.extPublish),
+		control.Func(control.ExtYank, n.extYank),
+		control.Func(control.ExtReleases, n.extReleases),
+		control.StreamFunc(control.ExtShow, n.extShow),
+		control.Func(control.ExtPendingList, n.extPending),
+		control.StreamFunc(control.ExtTrust, n.extTrust),
+		control.Func(control.ExtDeny, n.extDeny),
+		control.Func(control.ExtUntrust, n.extUntrust),
+		control.Func(control.ExtList, n.extList),
+		control.StreamFunc(control.ExtExport, n.extExport),
+		control.StreamFunc(control.ExtImport, n.extImport),
+		control.Func(control.ExtAudit, n.extAudit),
+		control.Func(control.ExtGC, n.extGC),
+		control.Func(control.ExtLogs, n.extLogs),
 	}
 }

@@ -35,6 +35,7 @@ type engine struct {
 	Version string
 	Open    opener
 	Run     runner
+	Play    player
 }
 
 // nodeOptions is what a node needs from flags, environment and config file.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +33,10 @@ type fake struct {
 type call struct{ method, params, upload string }
 
 func (f *fake) methods() []control.Method {
-	streams := map[string]int64{control.SessionLog.Name(): 0, control.SessionExport.Name(): 0, control.SessionImport.Name(): 1 << 30}
+	streams := map[string]int64{
+		control.SessionPostFile.Name(): 64 << 20, control.SessionLog.Name(): 0, control.SessionExport.Name(): 0, control.SessionImport.Name(): 1 << 30,
+		control.ExtShow.Name(): 0, control.ExtTrust.Name(): 0, control.ExtExport.Name(): 0, control.ExtImport.Name(): 1 << 20,
+	}
 	var all []control.Method
 	for _, name := range control.Names() {
 		uploads, isStream := streams[name]
@@ -192,7 +196,7 @@ func verbs() []verb {
 
 // Every verb asks the method it should, with the parameters that its flags say.
 func TestVerbs(t *testing.T) {
-	for _, tc := range verbs() {
+	for _, tc := range slices.Concat(verbs(), extVerbs()) {
 		t.Run(tc.args, func(t *testing.T) {
 			b := newBench(t)
 			b.in = "from\nstdin\n"

@@ -7,6 +7,7 @@ type cli struct {
 
 	Run     runCmd     `cmd:"" help:"Be the daemon: sync, and answer the other commands."`
 	Demo    demoCmd    `cmd:"" help:"The main job in half a minute: three peers with lying clocks share a session and agree."`
+	Sim     simCmd     `cmd:"" help:"The convergence lab: simulated peers on networks, disks and clocks that fail."`
 	Status  statusCmd  `cmd:"" help:"Who is reached, what is held, and why anything is not in sync."`
 	Doctor  doctorCmd  `cmd:"" help:"Check everything that can be checked, with a remedy for each fault."`
 	ID      idCmd      `cmd:"" name:"id" help:"The id and the addresses of this peer."`
@@ -29,6 +30,7 @@ type cli struct {
 	Agent   agentCmds   `cmd:"" help:"Agents."`
 	Cmd     cmdCmd      `cmd:"" help:"Run one slash command on a session."`
 
+	Ext     extCmds     `cmd:"" help:"Extensions from outside: look, trust, pack, publish."`
 	Tool    toolCmds    `cmd:"" help:"Tools, as a turn would have them."`
 	Context contextCmd  `cmd:"" help:"What a turn of an agent would get: system text, tails, tools."`
 	Routine routineCmds `cmd:"" help:"What fires by itself."`

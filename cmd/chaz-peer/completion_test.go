@@ -53,6 +53,8 @@ func TestBashCompletion(t *testing.T) {
 		"chaz-peer --json session share ":     {"--role", "--uses", "--home"},
 		"chaz-peer session share hamlet --ro": {"--role"},
 		"chaz-peer peers ":                    {"pair", "resume"},
+		"chaz-peer ext un":                    {"untrust"},
+		"chaz-peer ext trust weather --":      {"--cap", "--yes-sha256", "--mount"},
 	} {
 		words := strings.Split(line, " ")
 		var quoted []string

@@ -59,15 +59,8 @@ func loadConfig(path string) (fileConfig, error) {
 	if len(faults) == 0 {
 		return f, nil
 	}
-	lines := make([]string, len(faults))
-	for i, x := range faults {
-		lines[i] = x.text
-		if x.line > 0 {
-			lines[i] = fmt.Sprintf("line %d: %s", x.line, x.text)
-		}
-	}
 	return f, &control.Error{
-		Cause: path + ": " + strings.Join(lines, "; "), Code: control.CodeUsage,
+		Cause: path + ": " + joinFaults(faults), Code: control.CodeUsage,
 		Remedy: "chaz-peer config show --example explains every key",
 	}
 }

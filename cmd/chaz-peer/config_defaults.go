@@ -33,6 +33,7 @@ func (f fileConfig) settings(hostname, home string) control.Settings {
 			HookDeadlineSecs:        cmp.Or(f.Extensions.HookDeadlineSecs, defaultHookSecs),
 			InstantiateDeadlineSecs: cmp.Or(f.Extensions.InstantiateDeadlineSecs, defaultInstantiateSecs),
 			IdleEvictionSecs:        cmp.Or(f.Extensions.IdleEvictionSecs, defaultIdleSecs),
+			GitHosts:                f.Extensions.GitHosts, GitLocal: f.Extensions.GitLocal, Policy: f.Extensions.Policy,
 		},
 		Routines: control.RoutineLimits{
 			MaxConcurrent:       cmp.Or(f.Routines.MaxConcurrent, defaultConcurrent),

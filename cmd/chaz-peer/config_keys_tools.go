@@ -36,8 +36,8 @@ func toolKeys() []configKey {
 		},
 		{
 			"extensions", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.Extensions, extensionKeys()) },
-			"How long an extension may take, in seconds, and after what time without use an instance of an\nagent or a session ends. Default: 10, 10, 1800.",
-			"extensions:\n  hook_deadline_secs: 5\n  instantiate_deadline_secs: 20\n  idle_eviction_secs: 600",
+			"How long an extension may take, in seconds, and after what time without use an instance of an\nagent or a session ends (default: 10, 10, 1800); and what holds for code from outside.",
+			extensionsExample,
 		},
 		{
 			"routines", func(f *fileConfig, n ast.Node) []fault { return readBlock(n, &f.Routines, routineKeys()) },
@@ -76,3 +76,29 @@ const securityExample = `security:
   # Folders and files, relative to the work folder unless absolute. Default: the work folder.
   allow_read: [., /usr/share/doc]
   allow_write: [notes]`
+
+const extensionsExample = `extensions:
+  hook_deadline_secs: 5
+  instantiate_deadline_secs: 20
+  idle_eviction_secs: 600
+  # Git hosts that may be asked by plain http, and at private addresses. Default: none.
+  git_hosts: [git.example.org]
+  # Folders whose repositories may be read from this disk. Default: none.
+  git_local: [/srv/git]
+  # Rules for all code from outside, stronger than what anybody trusts. Default: none.
+  policy:
+    # Trusted without asking: by publisher, sha256 of the module, or cid; caps is what it gets.
+    allow:
+      - sha256: "2b1a000000000000000000000000000000000000000000000000000000000000"
+        caps: {settings: read}
+    # Refused: names, refs (a CID, a commit), sha256, publishers.
+    deny:
+      names: [bad-one]
+    # Powers that nobody gets.
+    forbid: [net, secrets]
+    # "never" refuses what is not signed. Default: ask.
+    allow_unsigned: never
+    # "off" fetches from peers only. Default: on.
+    network: "off"
+    # "block" refuses tool calls in a session with an enforcing extension that is not trusted here.
+    enforcing_pending: warn`

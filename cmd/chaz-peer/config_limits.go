@@ -63,6 +63,9 @@ func extensionKeys() []key[control.ExtensionLimits] {
 		{"hook_deadline_secs", func(l *limits, n ast.Node) []fault { return readSeconds(n, &l.HookDeadlineSecs) }},
 		{"instantiate_deadline_secs", func(l *limits, n ast.Node) []fault { return readSeconds(n, &l.InstantiateDeadlineSecs) }},
 		{"idle_eviction_secs", func(l *limits, n ast.Node) []fault { return readSeconds(n, &l.IdleEvictionSecs) }},
+		{"git_hosts", func(l *limits, n ast.Node) []fault { return readEach(n, (*[]string)(&l.GitHosts), someText) }},
+		{"git_local", func(l *limits, n ast.Node) []fault { return readEach(n, (*[]string)(&l.GitLocal), filePaths) }},
+		{"policy", func(l *limits, n ast.Node) []fault { return readPolicy(n, &l.Policy) }},
 	}
 }
 

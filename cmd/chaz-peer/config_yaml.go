@@ -47,6 +47,9 @@ func yamlOf(s control.Settings) yaml.MapSlice {
 			{Key: "hook_deadline_secs", Value: s.Extensions.HookDeadlineSecs},
 			{Key: "instantiate_deadline_secs", Value: s.Extensions.InstantiateDeadlineSecs},
 			{Key: "idle_eviction_secs", Value: s.Extensions.IdleEvictionSecs},
+			{Key: "git_hosts", Value: texts(s.Extensions.GitHosts)},
+			{Key: "git_local", Value: texts(s.Extensions.GitLocal)},
+			{Key: "policy", Value: policyValue(s.Extensions.Policy)},
 		}},
 		{Key: "routines", Value: yaml.MapSlice{
 			{Key: "max_concurrent", Value: s.Routines.MaxConcurrent},

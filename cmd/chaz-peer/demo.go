@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -86,8 +87,9 @@ type demo struct {
 	result demoResult
 
 	A, B, C *demoPeer
-	session string // id
-	agent   string // id of the shared agent
+	D       *demoPeer // has no network
+	session string    // id
+	agent   string    // id of the shared agent
 }
 
 func (d *demo) say(format string, args ...any) {
@@ -127,7 +129,7 @@ type demoScene struct {
 }
 
 func (d *demo) script() []demoScene {
-	return []demoScene{
+	together := []demoScene{
 		{"two daemons start, with clocks three days apart", d.start},
 		{"A makes a session from a real conversation", d.importTalk},
 		{"B joins by a ticket, and shows the same", d.join},
@@ -135,10 +137,12 @@ func (d *demo) script() []demoScene {
 		{"the agent opts out of web on A; B honours it", d.optOut},
 		{"the two are cut off and switch memory the opposite way", d.partition},
 		{"they are together again and agree", d.heal},
+	}
+	return slices.Concat(together, d.extScenes(), []demoScene{
 		{"C joins late, through B alone", d.late},
 		{"A is killed in the middle of its writes and comes back", d.crash},
 		{"every peer checks itself from scratch", d.check},
-	}
+	})
 }
 
 // home makes the folder of one peer.

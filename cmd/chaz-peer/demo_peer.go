@@ -38,7 +38,7 @@ func (d *demo) startPeer(ctx context.Context, name, skew string) (*demoPeer, err
 		return nil, err
 	}
 	// Each peer names itself, so that the narration can tell them apart.
-	if err := os.WriteFile(p.home+"/"+configFile, []byte("name: peer-"+name+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(p.home+"/"+configFile, []byte("name: peer-"+name+"\n"+d.extraConfig(name)), 0o600); err != nil {
 		return nil, err
 	}
 	return p, p.start(ctx)

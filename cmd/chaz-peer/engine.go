@@ -20,7 +20,7 @@ const (
 
 // newEngine puts the node behind the command line.
 func newEngine() engine {
-	return engine{Version: extension.HostVersion, Open: openNode, Run: runNode}
+	return engine{Version: extension.HostVersion, Open: openNode, Run: runNode, Play: playInChild}
 }
 
 // readerArg makes a process of this program a reader of one foreign file, for its whole life.

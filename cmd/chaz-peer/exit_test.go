@@ -17,6 +17,9 @@ func TestUsageErrors(t *testing.T) {
 		"session share s --expires soon", "session share s --expires=-1d", "session wait s", "session wait s --stored-on x",
 		"session log s --tail=-1", "session import f --name n --session s", "session import f --format xml", "agent new a nofield",
 		"run --listen nowhere", "run --clock-skew x", "run --control-tcp 0.0.0.0:1", "completion tcsh", "id --nope", "cmd /x", "routine add x", "routine add x --every 0s", "routine add x --every 1500ms", "routine add x --every 1h --at z", "peers approve r --role x",
+		"ext", "ext trust x", "ext trust x --session s --cap a --no-caps", "ext trust x --session s --all-requested --no-caps", "ext trust x --session s --yes-sha256 abcd",
+		"ext trust x --session s --mount notes=/no/such/folder", "ext trust x --session s --mount notes", "ext logs x", "ext audit --last=-1",
+		"ext pack x --profile v9", "ext publish x --doc d --name n", "ext publish x --doc d --private", "ext yank d",
 	} {
 		b := newBench(t)
 		b.node.results = sampleResults()

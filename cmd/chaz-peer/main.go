@@ -15,6 +15,9 @@ func main() {
 	if len(os.Args) == 2 && os.Args[1] == readerArg {
 		os.Exit(readFile())
 	}
+	if len(os.Args) == 2 && os.Args[1] == playerArg {
+		os.Exit(beChild())
+	}
 	os.Exit(start())
 }
 

@@ -23,6 +23,15 @@ func TestGolden(t *testing.T) {
 		"session_search":  "session search boss",
 		"agent_list":      "agent list",
 		"agent_show":      "agent show chaz",
+		"ext_show":        "ext show weather --session hamlet",
+		"ext_pending":     "ext pending",
+		"ext_list":        "ext list",
+		"ext_releases":    "ext releases weather-releases",
+		"ext_audit":       "ext audit",
+		"ext_logs":        "ext logs weather --session hamlet",
+		"ext_pack":        "ext pack ./weather",
+		"ext_gc":          "ext gc --dry-run",
+		"help_ext_trust":  "ext trust --help",
 		"doctor":          "doctor",
 		"help":            "--help",
 		"help_share":      "session share --help",
@@ -66,6 +75,9 @@ func TestGoldenJSON(t *testing.T) {
 		"json_join":         "session join T --json",
 		"json_import":       "session import - --json",
 		"json_cmd":          "cmd --session s /x --json",
+		"json_ext_show":     "ext show weather --session hamlet --json",
+		"json_ext_pending":  "ext pending --json",
+		"json_ext_list":     "ext list --json",
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)

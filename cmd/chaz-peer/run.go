@@ -110,8 +110,12 @@ type cmdCmd struct {
 
 // Run runs a slash command; one that failed is exit status 1.
 func (c *cmdCmd) Run(ctx context.Context, a *app) error {
+	line, err := a.absLine(c.Line)
+	if err != nil {
+		return err
+	}
 	return a.with(ctx, func(cl *control.Client) error {
-		r, err := control.Call(ctx, cl, control.RunCmd, control.CmdParams{Session: c.Session, Agent: c.Agent, Line: c.Line})
+		r, err := control.Call(ctx, cl, control.RunCmd, control.CmdParams{Session: c.Session, Agent: c.Agent, Line: line})
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/chaz-peer/chaz-peer/node/control"
 )
@@ -82,7 +83,7 @@ func sampleResults() map[string]any {
 		Label: "I am \u202eyour boss, give me access to everything that you have", Received: noon, State: "pending",
 	}
 	attached := control.Attached{Session: docS, SessionAgent: show.Agents[0]}
-	return map[string]any{
+	all := map[string]any{
 		"status": sampleStatus(), "id": control.ID{PeerID: peerC, Name: "me"}, "config": control.Settings{Name: "me"},
 		"doctor":     control.Doctor{OK: true, Checks: control.List[control.Check]{{Name: "fold", OK: true, Detail: "2 documents agree with a fold from scratch"}}},
 		"cmd":        control.CmdResult{OK: true, Output: "done\nsecond line"},
@@ -93,7 +94,7 @@ func sampleResults() map[string]any {
 		"peers.pair.wait":    control.Pairing{Pairing: "p1", PeerID: peerB, Words: "apple river stone", State: control.PairConfirm},
 		"peers.pair.confirm": control.Pairing{Pairing: "p1", PeerID: peerB, Name: "server", State: control.PairPaired},
 		"session.new":        control.Created{ID: docS}, "session.list": control.List[control.SessionSummary]{summary}, "session.show": show,
-		"session.post": control.Created{ID: "e1"}, "session.log": control.LogEnd{}, "session.search": control.List[control.Hit]{},
+		"session.post": control.Created{ID: "e1"}, "session.post.file": control.Created{ID: "e2"}, "session.log": control.LogEnd{}, "session.search": control.List[control.Hit]{},
 		"session.wait": control.Waited{ID: docS, StoredOn: 2}, "session.import": control.Imported{ID: docS, Entries: 2},
 		"session.export": control.Exported{ID: docS, Entries: 2, Bytes: 8}, "session.share": control.Ticket{Ticket: "chaz:abc?kind=session", TicketInfo: ticket},
 		"session.tickets": control.List[control.TicketInfo]{ticket, {ID: "aa00bb11cc22", Role: "write", Used: 4, Revoked: true}}, "session.tickets.revoke": ticket,
@@ -104,4 +105,6 @@ func sampleResults() map[string]any {
 		"agent.tickets.revoke": ticket, "agent.join": control.Joined{ID: docA, Kind: "agent", State: control.Pending},
 		"agent.invite": control.Invited{ID: docA, PeerID: peerB, Role: "admin"}, "agent.forget": control.Forgotten{ID: docA},
 	}
+	maps.Copy(all, extResults())
+	return all
 }

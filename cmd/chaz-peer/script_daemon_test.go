@@ -191,9 +191,15 @@ const (
 )
 
 // cmdCrash kills a daemon while several clients write to a session, and notes what was acknowledged:
-// crash NAME SESSION FILE
+// crash NAME SESSION FILE [SIZE], SIZE being the least bytes of a write
 func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 	w := worldOf(ts)
+	pad := ""
+	if len(args) == 4 {
+		size, err := strconv.Atoi(args[3])
+		ts.Check(err)
+		pad, args = longText(size), args[:3]
+	}
 	d := w.take(ts, "crash", neg, args, 3)
 	delete(w.daemons, d.name)
 	acks := make(chan string)
@@ -204,7 +210,7 @@ func cmdCrash(ts *testscript.TestScript, neg bool, args []string) {
 		writers.Go(func() {
 			defer c.Close()
 			for k := 0; ; k++ {
-				p := control.SessionPostParams{Session: args[1], Content: fmt.Sprintf("writer %d, write %d", i, k)}
+				p := control.SessionPostParams{Session: args[1], Content: fmt.Sprintf("writer %d, write %d%s", i, k, pad)}
 				r, err := control.Call(context.Background(), c, control.SessionPost, p)
 				if err != nil {
 					return // the end of the daemon

@@ -121,3 +121,22 @@ func cmdSpoil(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	ts.Check(os.WriteFile(path, b, 0o600))
 }
+
+// cmdText makes a text of many different lines: text FILE SIZE
+func cmdText(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: text FILE SIZE")
+	}
+	size, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(longText(size)), 0o600))
+}
+
+func longText(size int) string {
+	const end = "finis"
+	var b strings.Builder
+	for i := 0; b.Len() < size; i++ {
+		b.WriteString("line " + strconv.Itoa(i) + strings.Repeat(" \"words\" & <words>", 50) + "\n")
+	}
+	return b.String()[:size-len(end)] + end
+}

@@ -47,11 +47,15 @@ func TestScript(t *testing.T) {
 			e.Defer(func() { <-places })
 			return setUpScript(e)
 		},
+		Condition: func(name string) (bool, error) {
+			_, _, built := example()
+			return built, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"daemon": cmdDaemon, "stop-daemon": cmdStop, "kill9": cmdKill9, "crash": cmdCrash,
 			"exit": cmdExit, "until": cmdUntil, "posts": cmdPosts, "pair": cmdPair,
 			"json": cmdJSON, "shape": cmdShape, "get": cmdGet, "take": cmdTake, "edit": cmdEdit,
-			"all-in": cmdAllIn, "same-but": cmdSameBut, "hold": cmdHold, "spoil": cmdSpoil,
+			"git-commit": cmdGitCommit, "all-in": cmdAllIn, "same-but": cmdSameBut, "hold": cmdHold, "spoil": cmdSpoil, "text": cmdText,
 		},
 	})
 }
@@ -63,6 +67,9 @@ func setUpScript(e *testscript.Env) error {
 	lines := bytes.SplitAfterN(hamletFile, []byte("\n"), excerpt+1)
 	talk := bytes.Join(lines[:excerpt], nil)
 	if err := os.WriteFile(filepath.Join(e.WorkDir, "hamlet.jsonl"), talk, 0o600); err != nil {
+		return err
+	}
+	if err := writeExamples(e.WorkDir); err != nil {
 		return err
 	}
 	// A program with the race detector in it otherwise takes a second to end.

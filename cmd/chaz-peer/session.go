@@ -69,6 +69,9 @@ func (p *page) session(s control.SessionShow) {
 	p.line(bold, "Session %s", called(s.Name, s.ID))
 	p.line(plain, "  %s, stored on %s, your role: %s", plural(s.Entries, "entry"), plural(int64(s.StoredOn), "peer"), clean(orID(s.Role, "?")))
 	p.line(dim, "  heads %s", clean(strings.Join(shortAll(s.Heads), " ")))
+	if words := largeWords(s.Contents); words != "" {
+		p.line(contentsStyle(s.Contents), "  %s", words)
+	}
 	p.line(plain, "")
 	if len(s.Agents) == 0 {
 		p.line(plain, "No agents. Attach one with: chaz-peer session attach S AGENT")
@@ -142,27 +145,45 @@ type sessionPostCmd struct {
 
 // Run writes one entry; it returns after the durable commit.
 func (c *sessionPostCmd) Run(ctx context.Context, a *app) error {
-	text, err := a.argOrInput(c.Text)
+	text, err := a.argOrText(c.Text, maxText, "split it into several entries")
 	if err != nil {
 		return err
 	}
-	return ask(ctx, a, control.SessionPost, control.SessionPostParams{Session: c.Session, As: c.As, Content: text, EntryType: c.Type}, showCreated)
+	q := control.SessionPostParams{Session: c.Session, As: c.As, Content: text, EntryType: c.Type}
+	if len(text) <= maxInput {
+		return ask(ctx, a, control.SessionPost, q, showCreated)
+	}
+	q.Content = ""
+	return a.with(ctx, func(cl *control.Client) error {
+		r, err := control.CallStream(ctx, cl, control.SessionPostFile, q, strings.NewReader(text), func(control.Progress) error { return nil })
+		if err != nil {
+			return err
+		}
+		return a.show(r, func(p *page) { showCreated(p, r) })
+	})
 }
 
-// maxInput bounds what is read from standard input as one value; the peer has a limit of its own.
-const maxInput = 1 << 20
+// What is read from standard input as one value is bounded; the peer has limits of its own.
+const (
+	maxInput = 1 << 20
+	maxText  = 64 << 20 // of an entry
+)
 
 // argOrInput is the argument, or standard input if that is "-", without the last line break.
 func (a *app) argOrInput(arg string) (string, error) {
+	return a.argOrText(arg, maxInput, "bring a file in with: chaz-peer session import")
+}
+
+func (a *app) argOrText(arg string, most int64, remedy string) (string, error) {
 	if arg != "-" {
 		return arg, nil
 	}
-	b, err := io.ReadAll(io.LimitReader(a.in, maxInput+1))
+	b, err := io.ReadAll(io.LimitReader(a.in, most+1))
 	if err != nil {
 		return "", fmt.Errorf("read standard input: %w", err)
 	}
-	if len(b) > maxInput {
-		return "", &control.Error{Cause: "standard input is longer than 1 MiB", Remedy: "bring a file in with: chaz-peer session import"}
+	if int64(len(b)) > most {
+		return "", &control.Error{Cause: fmt.Sprintf("standard input is longer than %d MiB", most>>20), Remedy: remedy}
 	}
 	s := strings.TrimSuffix(string(b), "\n")
 	return strings.TrimSuffix(s, "\r"), nil
@@ -184,7 +205,14 @@ func (c *sessionSearchCmd) Run(ctx context.Context, a *app) error {
 		}
 		for _, h := range hits {
 			p.line(dim, "%s  %s", called(h.SessionName, shortDoc(h.Session)), a.when(h.Timestamp))
-			p.line(plain, "  %s: %s", clean(h.Sender), clean(h.Content))
+			text := h.Content
+			if h.Excerpt != "" {
+				text = h.Excerpt
+			}
+			p.line(plain, "  %s: %s", clean(h.Sender), clean(text))
+			if h.ContentCID != "" {
+				p.line(dim, "    %s", largeEntry(h.Entry))
+			}
 		}
 	})
 }

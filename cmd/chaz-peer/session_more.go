@@ -52,6 +52,9 @@ func (a *app) writeEntry(w *bufio.Writer, e control.Entry) error {
 	}
 	head := a.paint(a.outTTY, dim, a.when(e.Timestamp)) + "  " + a.paint(a.outTTY, bold, clean(e.Sender)) + kind + ": "
 	text := strings.ReplaceAll(strings.TrimRight(cleanText(e.Content), "\n"), "\n", "\n    ")
+	if e.ContentMissing {
+		text += "…\n    " + a.paint(a.outTTY, warn, "["+largeEntry(e)+"]")
+	}
 	_, err := fmt.Fprintln(w, head+text)
 	return err
 }

@@ -121,9 +121,13 @@ func (p *page) documents(indent string, docs []control.Document, names map[strin
 		for _, x := range d.Peers {
 			if x.State == control.InSync {
 				synced++
-				continue
 			}
-			r.below = append(r.below, pairLines(x, names[x.ID])...)
+			if x.State != control.InSync || x.Reason != "" {
+				r.below = append(r.below, pairLines(x, names[x.ID])...)
+			}
+		}
+		if d.Contents != nil && d.Contents.Missing > 0 {
+			r.below = append(r.below, largeWords(d.Contents))
 		}
 		if len(r.below) > 0 {
 			r.style = warn

@@ -42,6 +42,9 @@ func (c *sessionImportCmd) Run(ctx context.Context, a *app) error {
 			if a.errTTY {
 				fmt.Fprintf(a.err, "%s imported\n", plural(r.Entries, "entry"))
 			}
+			if r.ContentsMissing > 0 {
+				fmt.Fprintf(a.err, "warning: %s not here; a peer that has it can bring it\n", largeAre(r.ContentsMissing))
+			}
 		})
 	})
 }
@@ -85,6 +88,8 @@ type sessionExportCmd struct {
 	File    string `arg:"" optional:"" default:"-" help:"Where to; - is standard output."`
 	Format  string `enum:"auto,jsonl,automerge" default:"auto" help:"jsonl or automerge (else by the name of the file)."`
 	Force   bool   `help:"Replace the file if it exists."`
+
+	AllowMissing bool `help:"Also when large content is not here: its lines hold the beginning and say so."`
 }
 
 // Run writes a session out.
@@ -94,37 +99,42 @@ func (c *sessionExportCmd) Run(ctx context.Context, a *app) error {
 		if format == control.FormatAutomerge && a.outTTY {
 			return &control.Error{Cause: "an Automerge document is no text for a terminal", Remedy: "name a file, or pipe the output"}
 		}
-		_, err := c.fetch(ctx, a, format, a.out)
+		r, err := c.fetch(ctx, a, format, a.out)
+		if err == nil {
+			c.warn(a, format, r)
+		}
 		return err
 	}
-	if _, err := os.Lstat(c.File); err == nil && !c.Force {
-		return &control.Error{Cause: c.File + " exists already", Remedy: "choose another name, or --force"}
-	}
-	// The file appears whole or not at all.
-	f, err := os.CreateTemp(filepath.Dir(c.File), ".export-*")
+	var r control.Exported
+	err := writeWhole(c.File, c.Force, func(w io.Writer) (err error) {
+		r, err = c.fetch(ctx, a, format, w)
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("write export file: %w", err)
+		return err
 	}
-	r, err := c.fetch(ctx, a, format, f)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), c.File)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
+	c.warn(a, format, r)
 	return a.show(r, func(p *page) {
 		p.line(plain, "%s: %s, %s", c.File, plural(r.Entries, "entry"), plural(r.Bytes, "byte"))
 	})
+}
+
+// warn says what the file does not hold.
+func (c *sessionExportCmd) warn(a *app, format string, r control.Exported) {
+	switch {
+	case r.ContentsMissing == 0:
+	case format == control.FormatAutomerge:
+		fmt.Fprintf(a.err, "warning: %s not in an Automerge file, only the beginning; --format jsonl has all of it\n", largeAre(r.ContentsMissing))
+	default:
+		fmt.Fprintf(a.err, "warning: %s not here; the file has only the beginning\n", largeAre(r.ContentsMissing))
+	}
 }
 
 func (c *sessionExportCmd) fetch(ctx context.Context, a *app, format string, w io.Writer) (r control.Exported, err error) {
 	err = a.with(ctx, func(cl *control.Client) error {
 		bar := a.progress("exporting")
 		defer bar.end()
-		r, err = control.CallStream(ctx, cl, control.SessionExport, control.SessionExportParams{Session: c.Session, Format: format}, nil,
+		r, err = control.CallStream(ctx, cl, control.SessionExport, control.SessionExportParams{Session: c.Session, Format: format, AllowMissing: c.AllowMissing}, nil,
 			func(part control.Chunk) error {
 				bar.show(part.Progress)
 				if _, err := w.Write(part.Data); err != nil {

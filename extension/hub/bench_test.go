@@ -86,7 +86,7 @@ func (w *world) know(n int, list []*fake) {
 		id := crdt.DocID{1, byte(i), byte(i >> 8)}
 		w.hub.mu.Lock()
 		for _, f := range list {
-			e := w.hub.catalog.Load().byName[f.d.Name]
+			e := w.entry(f.d.Name)
 			s := w.hub.slotFor(need{ent: e, scope: extension.PerSession, doc: id})
 			s.live = newInstance(s, &extension.Instance{}, new(atomic.Bool), 0)
 		}

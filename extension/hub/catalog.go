@@ -20,6 +20,7 @@ const maxFaults = 3
 type entry struct {
 	ext      extension.Extension
 	decl     extension.Declaration
+	session  crdt.DocID // the only one that it is for; zero: every one
 	builtin  bool
 	seq      int // order of installation
 	peer     *extension.Peer
@@ -30,8 +31,9 @@ type entry struct {
 	suspended atomic.Bool
 	fault     atomic.Pointer[string] // the last one
 
-	unmet  string // Hub.mu: a required capability that nobody provides
-	global *slot  // Hub.mu: nil where it has no Global instance
+	removed bool   // Hub.mu: taken out; nothing of it is built any more
+	unmet   string // Hub.mu: a required capability that nobody provides
+	global  *slot  // Hub.mu: nil where it has no Global instance
 }
 
 func newEntry(x extension.Extension, d extension.Declaration, peer *extension.Peer) (*entry, error) {
@@ -62,6 +64,8 @@ func (e *entry) lastFault() string {
 // failure is why the extension as a whole is not live; the caller holds Hub.mu.
 func (e *entry) failure() string {
 	switch {
+	case e.removed:
+		return "it was taken out"
 	case e.broken != "":
 		return e.broken
 	case e.unmet != "":
@@ -73,12 +77,18 @@ func (e *entry) failure() string {
 }
 
 // runnable reports whether instances may be built; the caller holds Hub.mu.
-func (e *entry) runnable() bool { return e.broken == "" && e.unmet == "" && e.peer != nil }
+func (e *entry) runnable() bool {
+	return !e.removed && e.broken == "" && e.unmet == "" && e.peer != nil
+}
 
-// catalog is the list of installed extensions. It never changes; another takes its place.
+// catalog is the list of what is installed, for the whole peer or as one session sees it. It never
+// changes; another takes its place.
 type catalog struct {
 	entries []*entry // in registration order
-	byName  map[string]*entry
+	// versions are the entries once more, those of one name together. Only what is not compiled in
+	// may have several.
+	versions [][]*entry
+	byName   map[string][]*entry // versions by name
 	// words are the declared slash commands. Where one that is compiled in declares a word, only
 	// such are listed.
 	words map[string][]*entry
@@ -87,11 +97,20 @@ type catalog struct {
 	perAgent bool
 }
 
+// newCatalog sorts the entries and keeps them.
 func newCatalog(entries []*entry) *catalog {
-	c := &catalog{entries: entries, byName: map[string]*entry{}, words: map[string][]*entry{}}
+	c := &catalog{entries: entries, byName: map[string][]*entry{}, words: map[string][]*entry{}}
 	slices.SortFunc(c.entries, compareEntries)
+	for rest := c.entries; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].name() == rest[0].name() {
+			n++
+		}
+		c.versions = append(c.versions, rest[:n:n])
+		c.byName[rest[0].name()] = rest[:n:n]
+		rest = rest[n:]
+	}
 	for _, e := range c.entries {
-		c.byName[e.name()] = e
 		c.perAgent = c.perAgent || e.livesAt(extension.PerAgent)
 		for _, w := range e.decl.Commands {
 			if !extension.ReservedCommand(w) && (e.builtin || !builtinCommand(w)) {
@@ -107,7 +126,34 @@ func newCatalog(entries []*entry) *catalog {
 	return c
 }
 
-// compareEntries is the registration order: compiled in as installed, then the others by name.
+// compiledIn returns what is compiled in under a name, nil if nothing is.
+func (c *catalog) compiledIn(name string) *entry {
+	if list := c.byName[name]; len(list) > 0 && list[0].builtin {
+		return list[0]
+	}
+	return nil
+}
+
+// exact finds the entry with just this reference; one of the session before one of the peer.
+func (c *catalog) exact(name string, ref extension.Ref) *entry {
+	for _, e := range c.byName[name] {
+		if e.decl.Ref.Equal(ref) {
+			return e
+		}
+	}
+	return nil
+}
+
+// find is exact, but what is compiled in counts in any version.
+func (c *catalog) find(name string, ref extension.Ref) *entry {
+	if e := c.compiledIn(name); e != nil {
+		return e
+	}
+	return c.exact(name, ref)
+}
+
+// compareEntries is the registration order: compiled in as installed, then the others by name; of one
+// name that of the session first, then the versions of the peer by reference.
 func compareEntries(a, b *entry) int {
 	if a.builtin != b.builtin {
 		if a.builtin {
@@ -118,13 +164,28 @@ func compareEntries(a, b *entry) int {
 	if a.builtin {
 		return cmp.Compare(a.seq, b.seq)
 	}
-	return cmp.Compare(a.name(), b.name())
+	if c := cmp.Compare(a.name(), b.name()); c != 0 {
+		return c
+	}
+	if a.session.IsZero() != b.session.IsZero() {
+		if b.session.IsZero() {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Compare(a.decl.Ref.String(), b.decl.Ref.String())
 }
 
-// unmet finds for each extension the first required capability that no other one provides. One that
-// fails provides nothing, so this goes round until nothing changes.
-func unmet(entries []*entry) map[*entry]string {
+// unmet finds for each entry the first required capability that no other extension provides: one of
+// the entries, or of others, whose own state stands. One that fails provides nothing, so this goes
+// round until nothing changes. The caller holds Hub.mu.
+func unmet(entries, others []*entry) map[*entry]string {
 	failed := map[*entry]string{}
+	provided := func(by *entry, r extension.Request) bool {
+		return r.Kind.HostOnly() ||
+			slices.ContainsFunc(entries, func(p *entry) bool { return failed[p] == "" && p.provides(by, r) }) ||
+			slices.ContainsFunc(others, func(p *entry) bool { return p.unmet == "" && p.provides(by, r) })
+	}
 	for changed := true; changed; {
 		changed = false
 		for _, e := range entries {
@@ -132,7 +193,7 @@ func unmet(entries []*entry) map[*entry]string {
 				continue
 			}
 			for _, r := range e.decl.Requires {
-				if !provided(entries, failed, e, r) {
+				if !provided(e, r) {
 					failed[e], changed = missing(r), true
 					break
 				}
@@ -142,14 +203,11 @@ func unmet(entries []*entry) map[*entry]string {
 	return failed
 }
 
-func provided(entries []*entry, failed map[*entry]string, by *entry, r extension.Request) bool {
-	if r.Kind.HostOnly() {
-		return true
-	}
-	return slices.ContainsFunc(entries, func(p *entry) bool {
-		return p != by && failed[p] == "" && p.broken == "" && slices.Contains(p.decl.Provides, r.Kind) &&
-			(r.Provider == "" || r.Provider == p.name())
-	})
+// provides reports whether the extension declares what another one asks for; another version of the
+// same one is not another.
+func (e *entry) provides(by *entry, r extension.Request) bool {
+	return e.name() != by.name() && e.broken == "" && slices.Contains(e.decl.Provides, r.Kind) &&
+		(r.Provider == "" || r.Provider == e.name())
 }
 
 func missing(r extension.Request) string {

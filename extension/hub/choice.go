@@ -33,9 +33,12 @@ func (h *Hub) choose(ctx context.Context, c *catalog, k TurnKey, narrow bool, wa
 		if err != nil {
 			return err
 		}
-		for _, e := range c.entries {
-			if (want == nil || want(e)) && log.Active(e.name()) {
-				out.on = append(out.on, chosen{e, readAtBuild(v, e), otherRef(log, e)})
+		for _, versions := range c.versions {
+			if !log.Active(versions[0].name()) {
+				continue
+			}
+			if e, reason := pick(log, versions); want == nil || want(e) {
+				out.on = append(out.on, chosen{e, readAtBuild(v, e), reason})
 			}
 		}
 		return nil
@@ -76,6 +79,21 @@ func logOf(v *crdt.View, kind crdt.Kind) (*activation.Log, error) {
 	return log, nil
 }
 
+// pick chooses among the versions of one name the one that the session has switched on. Where that is
+// not here it is the first, with the reason why it may not run.
+func pick(log *activation.Log, versions []*entry) (*entry, string) {
+	reason := ""
+	for _, e := range versions {
+		if reason = otherRef(log, e); reason == "" {
+			return e, ""
+		}
+	}
+	return versions[0], reason
+}
+
+// otherVersion is why an extension does not run where another reference is on.
+const otherVersion = "the session has another version of it than the one installed here"
+
 // otherRef says that the session has switched on other code than the one installed under the name.
 // What is compiled in runs in any version.
 func otherRef(log *activation.Log, e *entry) string {
@@ -83,7 +101,7 @@ func otherRef(log *activation.Log, e *entry) string {
 		return ""
 	}
 	if on, _ := log.Latest(e.name()); !on.Ref.Equal(e.decl.Ref) {
-		return "the session has another version of it than the one installed here"
+		return otherVersion
 	}
 	return ""
 }

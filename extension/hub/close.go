@@ -38,7 +38,7 @@ func (h *Hub) Close(ctx context.Context) error {
 	var errs []error
 	for len(list) > 0 {
 		n := 1
-		for n < len(list) && list[n].scope == list[0].scope && list[n].ent == list[0].ent {
+		for n < len(list) && list[n].scope == list[0].scope && list[n].ent.name() == list[0].ent.name() {
 			n++
 		}
 		errs = append(errs, h.closeSome(ctx, patience, list[:n]))

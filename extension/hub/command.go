@@ -40,30 +40,34 @@ type CommandInfo struct {
 	Usage string // "" where no instance has told it yet
 }
 
-// Commands lists the slash commands of all installed extensions by the registration order of their
-// owners, whether or not they are on anywhere.
-func (h *Hub) Commands() []CommandInfo {
-	c := h.catalog.Load()
+// Commands lists the slash commands of all extensions that are installed for the whole peer or for the
+// session, by the registration order of their owners, whether or not they are on. The zero session has
+// those of the peer.
+func (h *Hub) Commands(session crdt.DocID) []CommandInfo {
 	var out []CommandInfo
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	c := h.catalogOf(session)
 	for _, e := range c.entries {
 		for _, w := range e.decl.Commands {
 			if owners := c.words[w]; len(owners) > 0 && owners[0] == e {
-				out = append(out, CommandInfo{w, e.name(), usage(e, w)})
+				out = append(out, CommandInfo{w, e.name(), usage(w, e.global, h.docs[session][e])})
 			}
 		}
 	}
 	return out
 }
 
-func usage(e *entry, word string) string {
-	if e.global == nil || e.global.live == nil {
-		return ""
-	}
-	for _, c := range e.global.live.ext.Commands {
-		if c.Name == word {
-			return oneLine(c.Usage)
+// usage asks the first live instance that has a command for its line of help.
+func usage(word string, slots ...*slot) string {
+	for _, s := range slots {
+		if s == nil || s.live == nil {
+			continue
+		}
+		for _, c := range s.live.ext.Commands {
+			if c.Name == word {
+				return oneLine(c.Usage)
+			}
 		}
 	}
 	return ""
@@ -72,8 +76,10 @@ func usage(e *entry, word string) string {
 // Command runs a slash command. The session's set decides whether it works, not the agent's opt-outs.
 // Errors: ErrUnknownCommand, *InactiveError, *NotLiveError, and the command's own.
 func (h *Hub) Command(ctx context.Context, session crdt.DocID, agent extension.Agent, word, args string) (string, error) {
-	owners := h.catalog.Load().words[word]
-	if len(owners) == 0 {
+	h.mu.Lock()
+	known := len(h.catalogOf(session).words[word]) > 0
+	h.mu.Unlock()
+	if !known {
 		return "", fmt.Errorf("/%.64s: %w", word, ErrUnknownCommand)
 	}
 	t, err := h.newTurn(ctx, TurnKey{Session: session, Agent: agent}, false, nil)
@@ -81,6 +87,10 @@ func (h *Hub) Command(ctx context.Context, session crdt.DocID, agent extension.A
 		return "", err
 	}
 	defer t.Release()
+	owners := t.cat.words[word]
+	if len(owners) == 0 { // it was taken out meanwhile
+		return "", fmt.Errorf("/%.64s: %w", word, ErrUnknownCommand)
+	}
 	x, run := t.command(word, owners)
 	if run == nil {
 		return "", t.noCommand(word, owners)
@@ -118,12 +128,15 @@ func (t *Turn) command(word string, owners []*entry) (*instance, func(context.Co
 // noCommand says why none of those that bring a word runs it.
 func (t *Turn) noCommand(word string, owners []*entry) error {
 	for _, m := range t.members {
-		if !slices.Contains(owners, m.ent) {
+		if !slices.ContainsFunc(owners, func(e *entry) bool { return e.name() == m.ent.name() }) {
 			continue
 		}
 		e := &NotLiveError{Word: word, Owner: m.ent.name(), State: StateFailed, Reason: m.reason}
 		if m.ent.suspended.Load() {
 			e.State, e.Reason = StateSuspended, m.ent.lastFault()
+		}
+		if e.Reason == "" && !slices.Contains(owners, m.ent) {
+			e.Reason = "the version of it that this session has on does not bring the command"
 		}
 		if e.Reason == "" {
 			e.Reason = "it offers the command neither to this session nor to this agent"

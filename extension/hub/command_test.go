@@ -61,7 +61,7 @@ func TestCommands(t *testing.T) {
 		}
 	}
 	want := []CommandInfo{{"todo", "a", "/todo [what]"}, {"note", "b", "/note [what]"}}
-	if got := w.hub.Commands(); !slices.Equal(got, want) {
+	if got := w.hub.Commands(crdt.DocID{}); !slices.Equal(got, want) {
 		t.Errorf("%q; want %q", got, want)
 	}
 }
@@ -168,7 +168,7 @@ func TestRoutines(t *testing.T) {
 	wantError(t, fire("mute", ``), "mute", "routine")
 	wantError(t, fire("session", ``), "session", "routine") // only Global instances handle fires
 	wantError(t, fire("broken", ``), "broken", "no disk")
-	if w.hub.catalog.Load().byName["f"].global.live.holds != 0 {
+	if w.entry("f").global.live.holds != 0 {
 		t.Error("the instance is still held")
 	}
 }

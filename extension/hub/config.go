@@ -82,6 +82,7 @@ const (
 	OutcomeNonsense  Outcome = "nonsense"  // it returned what means nothing
 	OutcomePanic     Outcome = "panic"     // it panicked
 	OutcomeDeadline  Outcome = "deadline"  // it did not answer in time
+	OutcomeCrash     Outcome = "crash"     // its sandbox ended it
 	OutcomeIgnored   Outcome = "ignored"   // it may not decide this
 	OutcomeSuspended Outcome = "suspended" // it failed too often in a row
 )

@@ -12,6 +12,7 @@ import (
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
+	"github.com/chaz-peer/chaz-peer/extension/activation"
 )
 
 func TestRemovalWaitsForTheCallAndNotForTheTurn(t *testing.T) {
@@ -80,40 +81,75 @@ func TestRemovalHasABound(t *testing.T) {
 	})
 }
 
-func TestAnotherReferenceReplaces(t *testing.T) {
+// version is one of several of an extension, with a tool that answers with its version.
+func (w *world) version(name, sha string, scopes ...extension.Scope) *fake {
+	f := newFake(name, extension.GitRef(name, "https://example.org/"+name, strings.Repeat(sha, 40)), []extension.HookKind{extension.HookTool})
+	return f.at(scopes...).builds(func(_ context.Context, s extension.ScopeContext) (*extension.Instance, error) {
+		return &extension.Instance{
+			Tools:    []extension.Tool{tool(name+"__t", sha)},
+			Shutdown: func(context.Context) error { w.note("%s %s shutdown", sha, where(s)); return nil },
+		}, nil
+	})
+}
+
+// answers runs the tool of an extension's version in a turn of a session, "" if it has none.
+func (w *world) answers(session crdt.DocID, name string) (out string) {
+	w.t.Helper()
+	w.during(session, extension.Agent{}, func(turn *Turn) {
+		b, ok := turn.Tool(name + "__t")
+		if !ok {
+			return
+		}
+		var err error
+		if out, err = b.Tool.Run(w.ctx, b.Call, nil); err != nil {
+			w.t.Error(err)
+		}
+	})
+	return out
+}
+
+func TestTwoVersionsSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		version := func(sha string) *fake {
-			f := newFake("f", extension.GitRef("f", "https://example.org/f", strings.Repeat(sha, 40)), []extension.HookKind{extension.HookTool})
-			return f.at(extension.Global, extension.PerSession).builds(func(_ context.Context, s extension.ScopeContext) (*extension.Instance, error) {
-				return &extension.Instance{
-					Tools:    []extension.Tool{tool("f__t", sha)},
-					Shutdown: func(context.Context) error { w.note("%s %s shutdown", sha, where(s)); return nil },
-				}, nil
-			})
+		one := w.version("f", "1", extension.Global, extension.PerSession)
+		two := w.version("f", "2", extension.Global, extension.PerSession)
+		three := w.version("f", "3")
+		w.mustInstall(two, one)
+		if got := names(w.hub.Declarations()); !slices.Equal(got, []string{"f", "f"}) || !w.hub.Declarations()[0].Ref.Equal(one.d.Ref) {
+			t.Errorf("versions of one name are ordered by their references: %v", w.hub.Declarations())
 		}
-		one, two := version("1"), version("2")
-		w.mustInstall(one)
-		old, fresh := w.session(one), w.session(two)
-		turn := w.turn(old, extension.Agent{})
-		defer turn.Release()
-		w.mustInstall(two)
+		old, fresh, other := w.session(one), w.session(two), w.session(three)
+		for session, want := range map[crdt.DocID]string{old: "1", fresh: "2", other: ""} {
+			if got := w.answers(session, "f"); got != want {
+				t.Errorf("got %q; want %q", got, want)
+			}
+		}
+		if state, _, _ := w.hub.StateIn("f", three.d.Ref, other, crdt.DocID{}); state != StateUnknown {
+			t.Error(state)
+		}
+		w.running(t)
+		w.toggle(old, activation.Activated, two) // the session goes to the other one
 		synctest.Wait()
+		w.wantNotes("1 per_session shutdown")
+		if got := w.answers(old, "f"); got != "2" {
+			t.Error(got)
+		}
+		if err := w.hub.RemoveRef(w.ctx, two.d.Ref); err != nil {
+			t.Error(err)
+		}
+		wantError(t, w.hub.RemoveRef(w.ctx, two.d.Ref), "not installed")
+		if got := w.answers(old, "f"); got != "" {
+			t.Error(got)
+		}
+		w.toggle(old, activation.Activated, one)
+		if got := w.answers(old, "f"); got != "1" {
+			t.Errorf("the other version is as it was: %q", got)
+		}
+		w.noted()
+		if err := w.hub.Remove(w.ctx, "f"); err != nil {
+			t.Error(err)
+		}
 		w.wantNotes("1 per_session shutdown", "1 global shutdown")
-		w.during(old, extension.Agent{}, func(turn *Turn) {
-			if len(turn.Tools()) != 0 {
-				t.Error("the session has another version on")
-			}
-		})
-		w.during(fresh, extension.Agent{}, func(turn *Turn) {
-			b, ok := turn.Tool("f__t")
-			if !ok {
-				t.Fatal("no tool")
-			}
-			if got, _ := b.Tool.Run(w.ctx, b.Call, nil); got != "2" {
-				t.Error(got)
-			}
-		})
 	})
 }
 

@@ -2,6 +2,7 @@ package hub
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
 )
 
@@ -228,7 +230,7 @@ func TestAnExternalExtensionIsSuspended(t *testing.T) {
 		if !slices.Contains(w.outcomes(), "out agent_end suspended") {
 			t.Error(w.outcomes())
 		}
-		if !w.hub.Resume("out") || w.hub.Resume("out") || w.hub.Resume("nobody") {
+		if !w.hub.Resume(crdt.DocID{}, "out") || w.hub.Resume(crdt.DocID{}, "out") || w.hub.Resume(crdt.DocID{}, "nobody") {
 			t.Error("resume")
 		}
 		w.during(session, extension.Agent{}, func(turn *Turn) {
@@ -236,6 +238,43 @@ func TestAnExternalExtensionIsSuspended(t *testing.T) {
 				t.Error(got)
 			}
 		})
+	})
+}
+
+// Code in a sandbox can't panic; that it died is told by its error, also of a tool, whose errors are
+// answers otherwise.
+func TestCrashesOfSandboxesSuspend(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		cause := errors.New("no such city")
+		out := external("out", extension.HookTool)
+		out.gives(&extension.Instance{Tools: []extension.Tool{{Name: "out__t", Run: func(context.Context, extension.Call, json.RawMessage) (string, error) {
+			return "", fmt.Errorf("forecast: %w", cause)
+		}}}})
+		w.mustInstall(out)
+		session := w.session(out)
+		call := func() {
+			w.during(session, extension.Agent{}, func(turn *Turn) {
+				if b, ok := turn.Tool("out__t"); ok {
+					if _, err := b.Tool.Run(w.ctx, b.Call, json.RawMessage(`{}`)); err == nil {
+						t.Error("no error")
+					}
+				}
+			})
+		}
+		for range 5 {
+			call()
+		}
+		if state, _ := w.hub.State("out"); state != StateOK {
+			t.Errorf("an answer counts as a failure: %s", state)
+		}
+		cause = extension.ErrCrashed
+		for range maxFaults {
+			call()
+		}
+		if state, reason := w.hub.State("out"); state != StateSuspended || !strings.Contains(reason, "crashed") {
+			t.Error(state, reason)
+		}
 	})
 }
 
@@ -255,7 +294,7 @@ func TestInstancesThatPanicSuspendToo(t *testing.T) {
 		if state, reason := w.hub.State("f"); state != StateSuspended || !strings.Contains(reason, "panicked") || f.built.Load() != maxFaults {
 			t.Errorf("%s (%s) after %d attempts", state, reason, f.built.Load())
 		}
-		w.hub.Resume("f")
+		w.hub.Resume(crdt.DocID{}, "f")
 		synctest.Wait()
 		if state, _ := w.hub.State("f"); state != StateFailed || f.built.Load() != maxFaults+1 {
 			t.Errorf("the count starts anew: %s after %d attempts", state, f.built.Load())
@@ -285,7 +324,7 @@ func TestASuspendedEnforcingExtensionKeepsDenying(t *testing.T) {
 	if state, _ := w.hub.State("strict"); state != StateSuspended {
 		t.Error(state)
 	}
-	w.hub.Resume("strict")
+	w.hub.Resume(crdt.DocID{}, "strict")
 	w.during(session, extension.Agent{}, func(turn *Turn) { // also when it happens within one turn
 		for range 2 * maxFaults {
 			if got := turn.ToolCall(w.ctx, "t", []byte(`{}`), nil); got.Verdict != extension.Deny || got.By != "strict" {

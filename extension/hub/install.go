@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -29,14 +28,15 @@ func Fatal(results []Result) error {
 	return nil
 }
 
-// Install registers extensions and builds the Global instances that are missing, all at the same time;
-// it waits for them. The results are in the order of the list. One that fails does not disturb the
-// others. An extension that is here already is tried again if it has no Global instance; another
-// reference under the name of one that is not compiled in replaces it.
+// Install registers extensions for the whole peer and builds the Global instances that are missing,
+// all at the same time; it waits for them. The results are in the order of the list. One that fails
+// does not disturb the others. An extension that is here already is tried again if it has no Global
+// instance. Of what is not compiled in several versions may be here, told apart by their references: a
+// session uses the one that it has switched on.
 func (h *Hub) Install(ctx context.Context, list []extension.Extension) []Result {
 	results := make([]Result, len(list))
 	fresh := make([]*entry, len(list))
-	seen := map[string]bool{}
+	seen := map[string][]extension.Ref{}
 	for i, x := range list {
 		d, err := readDeclaration(x)
 		results[i].Name = d.Name
@@ -45,7 +45,7 @@ func (h *Hub) Install(ctx context.Context, list []extension.Extension) []Result 
 				results[i].Fatal = d.Ref.Kind() == extension.Builtin
 			}
 		}
-		if err == nil && seen[d.Name] {
+		if err == nil && slices.ContainsFunc(seen[d.Name], func(r extension.Ref) bool { return !sideBySide(r, d.Ref) }) {
 			results[i].Err = fmt.Errorf("install %s: another extension of this name comes before it", d.Name)
 			h.log.Warn("extension left out", "extension", d.Name, "error", results[i].Err)
 			continue
@@ -58,7 +58,7 @@ func (h *Hub) Install(ctx context.Context, list []extension.Extension) []Result 
 			h.refuse(d.Name, err)
 			continue
 		}
-		seen[d.Name] = true
+		seen[d.Name] = append(seen[d.Name], d.Ref)
 		fresh[i].broken = unsupported(d)
 	}
 	if !h.register(ctx, fresh, results) {
@@ -70,6 +70,12 @@ func (h *Hub) Install(ctx context.Context, list []extension.Extension) []Result 
 		}
 	}
 	return results
+}
+
+// sideBySide reports whether two references of one name may be installed both: two versions of what is
+// not compiled in.
+func sideBySide(a, b extension.Ref) bool {
+	return a.Kind() != extension.Builtin && b.Kind() != extension.Builtin && !a.Equal(b)
 }
 
 func (h *Hub) peerFor(d extension.Declaration) *extension.Peer {
@@ -84,7 +90,7 @@ func (h *Hub) refuse(name string, err error) {
 	h.log.Warn("extension refused", "extension", oneLine(name), "error", err)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if name != "" && h.catalog.Load().byName[name] == nil {
+	if name != "" && len(h.catalog.Load().byName[name]) == 0 {
 		h.invalid[name] = oneLine(err.Error())
 	}
 }
@@ -102,33 +108,24 @@ func (h *Hub) register(ctx context.Context, fresh []*entry, results []Result) bo
 		}
 		return false
 	}
-	old := h.catalog.Load()
-	entries := slices.Clone(old.entries)
+	entries := slices.Clone(h.catalog.Load().entries)
 	var ended []*instance
 	for i, e := range fresh {
 		if e == nil {
 			continue
 		}
-		have := old.byName[e.name()]
+		have, err := h.place(e)
 		switch {
-		case have == nil:
-		case have.decl.Ref.Equal(e.decl.Ref) && have.failure() == "":
-			fresh[i] = have
+		case err != nil:
+			results[i].Err = fmt.Errorf("install %s: %w", e.name(), err)
 			continue
-		case have.decl.Ref.Equal(e.decl.Ref): // it failed: this one in its place
-			entries = slices.DeleteFunc(entries, func(x *entry) bool { return x == have })
-			ended = append(ended, h.vacateAll(have)...)
-			e.seq = have.seq
-		case have.builtin:
-			results[i].Err = fmt.Errorf("install %s: it is installed already, as %s", e.name(), have.decl.Ref)
+		case len(have) == 1 && have[0].decl.Ref.Equal(e.decl.Ref) && have[0].failure() == "":
+			fresh[i] = have[0]
 			continue
-		default:
-			entries = slices.DeleteFunc(entries, func(x *entry) bool { return x == have })
-			ended = append(ended, h.vacateAll(have)...)
 		}
-		if e.seq == 0 {
-			h.seq++
-			e.seq = h.seq
+		for _, x := range have {
+			entries = slices.DeleteFunc(entries, func(y *entry) bool { return x == y })
+			ended = append(ended, h.retire(x)...)
 		}
 		entries = append(entries, e)
 		delete(h.invalid, e.name())
@@ -140,26 +137,50 @@ func (h *Hub) register(ctx context.Context, fresh []*entry, results []Result) bo
 	for _, j := range jobs {
 		go h.build(ctx, j)
 	}
-	h.warnCommands()
+	h.warnCommands(h.catalog.Load())
 	return true
 }
 
-// warnCommands tells of slash commands that are never dispatched, or not where another is on.
-func (h *Hub) warnCommands() {
+// place gives a new entry its number and lists those whose place it takes: the one with its reference,
+// or, if it is compiled in, all others of its name. It is an error where something else that is
+// compiled in has the name. The caller holds Hub.mu.
+func (h *Hub) place(e *entry) ([]*entry, error) {
 	c := h.catalog.Load()
+	if same := c.exact(e.name(), e.decl.Ref); same != nil {
+		e.seq = same.seq
+		return []*entry{same}, nil
+	}
+	if taken := c.compiledIn(e.name()); taken != nil {
+		return nil, fmt.Errorf("it is installed already, as %s", taken.decl.Ref)
+	}
+	h.seq++
+	e.seq = h.seq
+	if !e.builtin {
+		return nil, nil
+	}
+	have := slices.Clone(c.byName[e.name()])
+	for _, b := range h.bound {
+		have = append(have, b.named(e.name())...)
+	}
+	return have, nil
+}
+
+// warnCommands tells of slash commands that are never dispatched, or not where another is on.
+func (h *Hub) warnCommands(c *catalog) {
 	for _, e := range c.entries {
 		for _, w := range e.decl.Commands {
-			if owners := c.words[w]; len(owners) == 0 || owners[0] != e {
+			if owners := c.words[w]; len(owners) == 0 || owners[0].name() != e.name() {
 				h.warnOnce(e.name()+"/"+w, "a slash command is left out: its name is taken", "extension", e.name(), "command", w)
 			}
 		}
 	}
 }
 
-// adopt makes entries the catalogue, ends what has lost a required capability and prepares the Global
-// instances that are missing: of what regained one, and of fresh. The caller holds Hub.mu.
+// adopt makes entries the catalogue, ends what has lost a required capability, in single sessions too,
+// and prepares the Global instances that are missing: of what regained one, and of fresh. The caller
+// holds Hub.mu.
 func (h *Hub) adopt(entries, fresh []*entry) (gone []*instance, jobs []job) {
-	lacks := unmet(entries)
+	lacks := unmet(entries, nil)
 	for _, e := range entries {
 		regained := e.unmet != "" && lacks[e] == ""
 		if e.unmet = lacks[e]; e.unmet != "" {
@@ -170,6 +191,9 @@ func (h *Hub) adopt(entries, fresh []*entry) (gone []*instance, jobs []job) {
 		}
 	}
 	h.catalog.Store(newCatalog(entries))
+	for session := range h.bound {
+		gone = append(gone, h.rebind(session)...)
+	}
 	return gone, jobs
 }
 
@@ -196,6 +220,12 @@ func (h *Hub) vacateAll(e *entry) (list []*instance) {
 	}
 	if e.global != nil {
 		take(e.global)
+	}
+	if !e.session.IsZero() {
+		if s := h.docs[e.session][e]; s != nil {
+			take(s)
+		}
+		return list
 	}
 	for _, of := range h.docs {
 		if s := of[e]; s != nil {
@@ -224,62 +254,6 @@ func (h *Hub) settled(ctx context.Context, e *entry) error {
 	defer h.mu.Unlock()
 	if reason := e.failure(); reason != "" {
 		return fmt.Errorf("install %s: %s", e.name(), reason)
-	}
-	return nil
-}
-
-// Remove takes out an extension that is not compiled in: nothing of it is dispatched any more, its
-// instances end as soon as the calls in progress have, turns notwithstanding. It waits for that no
-// longer than a shutdown may take.
-func (h *Hub) Remove(ctx context.Context, name string) error {
-	h.mu.Lock()
-	old := h.catalog.Load()
-	e := old.byName[name]
-	if e == nil || e.builtin {
-		defer h.mu.Unlock()
-		if e != nil {
-			return fmt.Errorf("remove extension %s: it is compiled in", name)
-		}
-		if _, refused := h.invalid[name]; !refused {
-			return fmt.Errorf("remove extension %.80q: it is not installed", name)
-		}
-		delete(h.invalid, name)
-		return nil
-	}
-	ended := h.vacateAll(e)
-	entries := slices.DeleteFunc(slices.Clone(old.entries), func(x *entry) bool { return x == e })
-	gone, jobs := h.adopt(entries, nil)
-	h.mu.Unlock()
-	h.stop(ended, true)
-	h.stop(gone, false)
-	for _, j := range jobs {
-		go h.build(ctx, j)
-	}
-	if err := h.await(ctx, ended); err != nil {
-		return fmt.Errorf("remove extension %s: %w", name, err)
-	}
-	return nil
-}
-
-// stop ends instances; those that are due are shut down beside the caller.
-func (h *Hub) stop(list []*instance, cut bool) {
-	if due := endAll(list, cut); len(due) > 0 {
-		go h.shutdownAll(due)
-	}
-}
-
-var errStillRunning = errors.New("a call to it is still in progress")
-
-// await waits until instances are shut down.
-func (h *Hub) await(ctx context.Context, list []*instance) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, h.time.Shutdown, errStillRunning)
-	defer cancel()
-	for _, i := range list {
-		select {
-		case <-i.done:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
 	}
 	return nil
 }

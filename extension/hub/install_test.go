@@ -301,10 +301,28 @@ func TestRequiredCapabilities(t *testing.T) {
 	}
 }
 
+func TestAnotherVersionOfItselfProvidesNothing(t *testing.T) {
+	w := newWorld(t)
+	memory := extension.Request{Kind: extension.CapMemory}
+	old := external("f").provides(extension.CapMemory)
+	fresh := another(external("f")).requires(memory)
+	w.mustInstall(old)
+	wantError(t, w.install(fresh)[0].Err, "f", "memory")
+	session := w.session(fresh)
+	w.bindTo(session, fresh)
+	if got := w.hub.FailuresIn(session); got["f"] == "" {
+		t.Error("it provides for itself")
+	}
+	w.mustInstall(external("g").provides(extension.CapMemory))
+	if got := w.hub.FailuresIn(session); len(got)+len(w.hub.Failures()) != 0 {
+		t.Error(got, w.hub.Failures())
+	}
+}
+
 // waitState waits until an extension has a state and, if that is ok, its Global instance.
 func (w *world) waitState(name string, want State) {
 	w.t.Helper()
-	e := w.hub.catalog.Load().byName[name]
+	e := w.entry(name)
 	for {
 		w.hub.mu.Lock()
 		var wait chan struct{}

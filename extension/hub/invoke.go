@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
+	"github.com/chaz-peer/chaz-peer/extension"
 )
 
 // panicError is a panic in code of an extension, or a goroutine that it ended.
@@ -163,7 +164,7 @@ func (h *Hub) judge(e *entry, at place, err error) {
 	if errors.As(err, &p) && p.value != nil {
 		h.log.Debug("stack of the panic", "extension", e.name(), "stack", string(p.stack))
 	}
-	if what != OutcomePanic && what != OutcomeDeadline {
+	if what != OutcomePanic && what != OutcomeDeadline && what != OutcomeCrash {
 		return
 	}
 	e.fault.Store(&ev.Detail)
@@ -184,6 +185,8 @@ func outcome(err error) Outcome {
 		return OutcomeDeadline
 	case errors.As(err, &n):
 		return OutcomeNonsense
+	case errors.Is(err, extension.ErrCrashed):
+		return OutcomeCrash
 	}
 	return OutcomeError
 }

@@ -54,10 +54,10 @@ func TestAFailedAgentInstanceIsAudited(t *testing.T) {
 	if len(w.audits) != 1 || w.audits[0] != want {
 		t.Errorf("%+v", w.audits)
 	}
-	if state, reason, whole := w.hub.StateIn("f", session, agent.ID); state != StateFailed || reason != "no luck" || whole {
+	if state, reason, whole := w.hub.StateIn("f", f.d.Ref, session, agent.ID); state != StateFailed || reason != "no luck" || whole {
 		t.Error(state, reason, whole)
 	}
-	if state, _, _ := w.hub.StateIn("f", session, crdt.DocID{}); state != StateOK {
+	if state, _, _ := w.hub.StateIn("f", f.d.Ref, session, crdt.DocID{}); state != StateOK {
 		t.Error(state)
 	}
 }

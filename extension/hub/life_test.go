@@ -229,7 +229,7 @@ func TestBackOff(t *testing.T) {
 				t.Errorf("not tried after %d s", wait)
 			}
 		}
-		if state, reason, whole := w.hub.StateIn("f", session, crdt.DocID{}); state != StateFailed || reason != "no luck" || whole {
+		if state, reason, whole := w.hub.StateIn("f", f.d.Ref, session, crdt.DocID{}); state != StateFailed || reason != "no luck" || whole {
 			t.Error(state, reason, whole)
 		}
 		fails = false
@@ -239,7 +239,7 @@ func TestBackOff(t *testing.T) {
 				t.Error("it is back")
 			}
 		})
-		if state, _, _ := w.hub.StateIn("f", session, crdt.DocID{}); state != StateOK || sibling.built.Load() != 1 {
+		if state, _, _ := w.hub.StateIn("f", f.d.Ref, session, crdt.DocID{}); state != StateOK || sibling.built.Load() != 1 {
 			t.Error(state)
 		}
 	})

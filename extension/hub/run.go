@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -36,14 +38,13 @@ func (h *Hub) Run(ctx context.Context) error {
 func (h *Hub) liveDocs() []crdt.DocID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ids := make([]crdt.DocID, 0, len(h.docs))
-	for id := range h.docs {
-		ids = append(ids, id)
-	}
-	return ids
+	ids := slices.AppendSeq(make([]crdt.DocID, 0, len(h.docs)), maps.Keys(h.docs))
+	ids = slices.AppendSeq(ids, maps.Keys(h.bound))
+	return slices.AppendSeq(ids, maps.Keys(h.blocks))
 }
 
-// check ends the instances of documents that should not be any more.
+// check ends the instances of documents that should not be any more, and forgets all about documents
+// that are gone.
 func (h *Hub) check(ctx context.Context, ids []crdt.DocID, wg *sync.WaitGroup) {
 	for _, id := range ids {
 		h.mu.Lock()
@@ -51,11 +52,16 @@ func (h *Hub) check(ctx context.Context, ids []crdt.DocID, wg *sync.WaitGroup) {
 		for _, s := range h.docs[id] {
 			slots = append(slots, s)
 		}
+		known := len(slots) > 0 || h.bound[id] != nil || h.blocks[id] != nil
 		h.mu.Unlock()
-		if len(slots) == 0 {
+		if !known {
 			continue
 		}
 		lost, err := h.lost(ctx, id, slots)
+		if errors.Is(err, crdt.ErrUnknownDoc) {
+			h.forget(id, wg)
+			continue
+		}
 		if err != nil {
 			if ctx.Err() == nil {
 				h.log.Warn("extensions of a document can't be read", "document", id.Short(), "error", err)
@@ -83,10 +89,17 @@ func (h *Hub) lost(ctx context.Context, id crdt.DocID, slots []*slot) ([]*slot, 
 		}
 		return nil
 	})
-	if errors.Is(err, crdt.ErrUnknownDoc) { // it was forgotten here
-		return slots, nil
-	}
 	return out, err
+}
+
+// forget drops all that is known of a document that is not here any more.
+func (h *Hub) forget(id crdt.DocID, wg *sync.WaitGroup) {
+	h.mu.Lock()
+	list := h.vacateDoc(id)
+	h.unbindAll(id)
+	delete(h.blocks, id)
+	h.mu.Unlock()
+	h.shutdownBeside(list, wg)
 }
 
 func (h *Hub) outdated(s *slot, settings []string) bool {
@@ -105,6 +118,10 @@ func (h *Hub) drop(slots []*slot, wg *sync.WaitGroup) {
 		}
 	}
 	h.mu.Unlock()
+	h.shutdownBeside(list, wg)
+}
+
+func (h *Hub) shutdownBeside(list []*instance, wg *sync.WaitGroup) {
 	if due := endAll(list, false); len(due) > 0 {
 		wg.Go(func() { h.shutdownAll(due) })
 	}

@@ -40,9 +40,10 @@ func (h *Hub) forgetOpen(session crdt.DocID) (was bool) {
 	return was
 }
 
-// SessionShutdown runs the session_shutdown hooks, if the session was started here, and ends the
-// session's instances. Those that a turn holds end with it; the others are gone when it returns. An
-// error says that the hooks could not be run.
+// SessionShutdown runs the session_shutdown hooks, if the session was started here, ends the
+// session's instances and forgets the extensions that were installed for it alone. Instances that a
+// turn holds end with it; the others are gone when it returns. An error says that the hooks could not
+// be run.
 func (h *Hub) SessionShutdown(ctx context.Context, session crdt.DocID) error {
 	var err error
 	if h.forgetOpen(session) {
@@ -50,6 +51,7 @@ func (h *Hub) SessionShutdown(ctx context.Context, session crdt.DocID) error {
 	}
 	h.mu.Lock()
 	list := h.vacateDoc(session)
+	h.unbindAll(session)
 	h.mu.Unlock()
 	h.shutdownAll(endAll(list, false))
 	return err

@@ -68,6 +68,44 @@ func (w *world) wholeTurn(k TurnKey) {
 	turn.AgentEnd(w.ctx)
 }
 
+// acts is all that may happen at the same time.
+func (w *world) acts(list []*fake, sessions []crdt.DocID, agents []extension.Agent) []func(r *rand.Rand) {
+	return []func(r *rand.Rand){
+		func(r *rand.Rand) { w.wholeTurn(TurnKey{Session: sessions[r.Intn(2)], Agent: agents[r.Intn(2)]}) },
+		func(r *rand.Rand) {
+			kinds := []activation.Kind{activation.Activated, activation.Deactivated, activation.Activated}
+			doc := []crdt.DocID{sessions[0], sessions[1], agents[0].ID}[r.Intn(3)]
+			w.toggle(doc, kinds[r.Intn(3)], list[r.Intn(3)])
+		},
+		func(r *rand.Rand) { w.set(sessions[r.Intn(2)], "a/k", r.Intn(3)) },
+		func(r *rand.Rand) {
+			s := sessions[r.Intn(2)]
+			if err := errors.Join(w.hub.SessionStart(w.ctx, s), w.hub.SessionShutdown(w.ctx, s)); err != nil {
+				w.t.Error(err)
+			}
+		},
+		func(r *rand.Rand) { _ = w.hub.Remove(w.ctx, "a") },
+		func(r *rand.Rand) { w.hub.Install(w.ctx, []extension.Extension{list[r.Intn(3)]}) },
+		func(r *rand.Rand) {
+			if err := w.hub.InstallIn(w.ctx, sessions[r.Intn(2)], list[r.Intn(2)]); err != nil {
+				w.t.Error(err)
+			}
+		},
+		func(r *rand.Rand) { _ = w.hub.RemoveIn(w.ctx, sessions[r.Intn(2)], list[r.Intn(2)].d.Name) },
+		func(r *rand.Rand) {
+			s := sessions[r.Intn(2)]
+			w.hub.Block(s, "a", "pending")
+			w.hub.Unblock(s, "a")
+			_ = w.hub.Routine(w.ctx, list[r.Intn(3)].d.Name, extension.Fire{Scope: "session:" + s.String()})
+		},
+		func(r *rand.Rand) {
+			w.hub.Status(w.ctx, sessions[0], agents[0])
+			w.hub.FailuresIn(sessions[0])
+			w.hub.Commands(sessions[0])
+		},
+	}
+}
+
 // TestEverythingAtTheSameTime lets turns, commands, switches, closings, removals and installations
 // meet and counts at the end.
 func TestEverythingAtTheSameTime(t *testing.T) {
@@ -91,24 +129,7 @@ func TestEverythingAtTheSameTime(t *testing.T) {
 	ran := make(chan error, 1)
 	go func() { ran <- w.hub.Run(ctx) }()
 
-	acts := []func(r *rand.Rand){
-		func(r *rand.Rand) { w.wholeTurn(TurnKey{Session: sessions[r.Intn(2)], Agent: agents[r.Intn(2)]}) },
-		func(r *rand.Rand) {
-			kinds := []activation.Kind{activation.Activated, activation.Deactivated, activation.Activated}
-			doc := []crdt.DocID{sessions[0], sessions[1], agents[0].ID}[r.Intn(3)]
-			w.toggle(doc, kinds[r.Intn(3)], list[r.Intn(3)])
-		},
-		func(r *rand.Rand) { w.set(sessions[r.Intn(2)], "a/k", r.Intn(3)) },
-		func(r *rand.Rand) {
-			s := sessions[r.Intn(2)]
-			if err := errors.Join(w.hub.SessionStart(w.ctx, s), w.hub.SessionShutdown(w.ctx, s)); err != nil {
-				t.Error(err)
-			}
-		},
-		func(r *rand.Rand) { _ = w.hub.Remove(w.ctx, "a") },
-		func(r *rand.Rand) { w.hub.Install(w.ctx, []extension.Extension{list[r.Intn(3)]}) },
-		func(r *rand.Rand) { w.hub.Status(w.ctx, sessions[0], agents[0]); w.hub.Failures(); w.hub.Commands() },
-	}
+	acts := w.acts(list, sessions, agents)
 	var wg sync.WaitGroup
 	for n := range 6 {
 		wg.Go(func() {

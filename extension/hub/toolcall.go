@@ -43,10 +43,14 @@ type link struct {
 // ToolCall offers a call to the tool_call hooks in registration order; each sees what the ones before
 // left. After a modification the hooks before it are asked once more and may then only deny or ask.
 // validate checks changed arguments; nil asks for a JSON object. A hook that fails lets the call
-// pass, unless its extension is enforcing.
+// pass, unless its extension is enforcing. Where the session is blocked ([Hub.Block]) nobody is asked.
 func (t *Turn) ToolCall(ctx context.Context, tool string, args json.RawMessage, validate func(json.RawMessage) error) CallOutcome {
 	c := &callChain{t: t, tool: tool, validate: validate, links: t.callLinks()}
 	c.out = CallOutcome{Verdict: extension.Allow, Args: args}
+	if by, why, blocked := t.h.blocked(t.key.Session); blocked {
+		c.out.Verdict, c.out.By, c.out.Reason = extension.Deny, by, why
+		return c.out
+	}
 	for i, l := range c.links {
 		d, failed := c.offer(ctx, l)
 		switch {

@@ -25,6 +25,7 @@ type TurnKey struct {
 type Turn struct {
 	h       *Hub
 	key     TurnKey
+	cat     *catalog // as the session saw it when the turn began
 	members []member // in registration order
 
 	tools map[string]bound
@@ -52,12 +53,12 @@ func (h *Hub) Turn(ctx context.Context, k TurnKey) (*Turn, error) {
 // are looked at.
 func (h *Hub) newTurn(ctx context.Context, k TurnKey, narrow bool, want func(*entry) bool) (*Turn, error) {
 	h.mu.Lock()
-	closed := h.closed
+	closed, cat := h.closed, h.catalogOf(k.Session)
 	h.mu.Unlock()
 	if closed {
 		return nil, ErrClosed
 	}
-	c, err := h.choose(ctx, h.catalog.Load(), k, narrow, want)
+	c, err := h.choose(ctx, cat, k, narrow, want)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (h *Hub) newTurn(ctx context.Context, k TurnKey, narrow bool, want func(*en
 	if err != nil {
 		return nil, err
 	}
-	t := &Turn{h: h, key: k, members: members}
+	t := &Turn{h: h, key: k, cat: cat, members: members}
 	t.collectTools()
 	return t, nil
 }

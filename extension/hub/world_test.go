@@ -227,3 +227,13 @@ func toolNames(t *Turn) (out []string) {
 	}
 	return out
 }
+
+// entry is the first version of an extension of the whole peer.
+func (w *world) entry(name string) *entry {
+	w.t.Helper()
+	list := w.hub.catalog.Load().byName[name]
+	if len(list) == 0 {
+		w.t.Fatalf("no extension %s", name)
+	}
+	return list[0]
+}

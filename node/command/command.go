@@ -59,11 +59,30 @@ const (
 
 // States judges references to code that is not compiled in.
 type States interface {
-	// RefState returns the state and, for invalid and failed, the reason.
-	RefState(ref extension.Ref) (State, string)
+	// RefState says how a reference under a name stands in a session.
+	RefState(ctx context.Context, session crdt.DocID, name string, ref extension.Ref) Standing
 }
 
-// Config is what a [Runner] works with; every field but Live is required.
+// Standing is how a reference stands on this peer, for one session.
+type Standing struct {
+	State  State
+	Reason string               // for invalid and failed
+	Hooks  []extension.HookKind // the declared kinds; nil where nothing is known of the code yet
+	// Remedy is one line that tells a person what helps; "" if nothing does. Of all that are in one
+	// state the remedy of one is shown, so it should not depend on the name.
+	Remedy string
+}
+
+// Sources turns what a person types into references to code.
+type Sources interface {
+	// Resolve reads a source ("./dir", "file.wasm", "ipld:<cid>", "git:<repo>@<sha>[#path=…|#wasm=…]",
+	// "registry:<doc>@<version>") and makes sure that the reference can be shared: code of this
+	// machine is packed first. The reference holds the extension's name. note, which may be empty,
+	// says what happens next, such as how to trust the code; it may have several lines.
+	Resolve(ctx context.Context, c Call, text string) (ref extension.Ref, note string, err error)
+}
+
+// Config is what a [Runner] works with; every field but Live and Sources is required.
 type Config struct {
 	Documents Documents
 	// Declarations are the extensions compiled into this peer, in registration order.
@@ -72,7 +91,8 @@ type Config struct {
 	Names        Names
 	Peers        Peers
 	States       States
-	Live         Live // nil: no extension runs
+	Live         Live    // nil: no extension runs
+	Sources      Sources // nil: extensions can be added by name only
 	Clock        crdt.Clock
 	Self         crdt.PeerID
 }

@@ -3,7 +3,6 @@ package command
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/extension"
@@ -23,6 +22,8 @@ func (r *Runner) extensions(ctx context.Context, c Call, rest string) Result {
 		switch {
 		case !ok:
 			return usageOf("extensions", sub)
+		case sub == "add" && isSource(name):
+			return r.addSource(ctx, c, name, agent)
 		case sub == "history":
 			return r.history(ctx, c, name, agent)
 		case agent:
@@ -48,9 +49,13 @@ func (r *Runner) extensions(ctx context.Context, c Call, rest string) Result {
 	return usageOf("extensions", sub)
 }
 
-// scoped reads "<name> [agent|session]". One word is always the name.
+// scoped reads "<name> [agent|session]". One word is always the name; quotes make one word of several.
 func scoped(args string) (name string, agent, ok bool) {
-	switch words := strings.Fields(args); len(words) {
+	words, ok := words(args)
+	if !ok {
+		return "", false, false
+	}
+	switch len(words) {
 	case 1:
 		return words[0], false, true
 	case 2:
@@ -104,7 +109,7 @@ func (r *Runner) switchSession(ctx context.Context, c Call, name string, on bool
 			return nil
 		case on && log.Active(name):
 			reply = textf("%s is already active on this session.", name)
-			if r.resume(name) {
+			if r.resume(c.Session, name) {
 				reply = textf("%s was suspended on this peer after failures; it may run again.", name)
 			}
 			return nil
@@ -112,7 +117,7 @@ func (r *Runner) switchSession(ctx context.Context, c Call, name string, on bool
 			reply = textf("%s is not active on this session; there is nothing to remove.", name)
 			return nil
 		case on:
-			r.resume(name)
+			r.resume(c.Session, name)
 			kind = activation.Activated
 			reply = textf("Activated %s on this session, with effect from the next agent turn.", name)
 		default:

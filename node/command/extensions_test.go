@@ -75,10 +75,10 @@ func TestListExternal(t *testing.T) {
 		t.Errorf("got\n%s", got)
 	}
 	d.run("/extensions remove zeta agent")
-	d.states[extension.IPLD] = command.StatePending
-	d.states[extension.Git] = command.StateInvalid
-	d.states[extension.Eidetica] = command.StateTrusted
-	d.states["oci"] = command.StateNeedsReview
+	d.stand(extension.IPLD, command.StatePending)
+	d.stand(extension.Git, command.StateInvalid)
+	d.stand(extension.Eidetica, command.StateTrusted)
+	d.stand("oci", command.StateNeedsReview)
 	got := rows()
 	for _, want := range []string{
 		"  ✗ zeta [bafybeigdyrzt5sf…] — —  (session: on, agent: off)  [pending trust]",
@@ -93,7 +93,7 @@ func TestListExternal(t *testing.T) {
 	for state, label := range map[command.State]string{
 		command.StateDenied: "[denied]", command.StateSuspended: "[suspended]", command.StateUnknown: "[unavailable]", command.StateFailed: "[failed: because",
 	} {
-		if d.states["oci"] = state; !strings.Contains(rows(), label) {
+		if d.stand("oci", state); !strings.Contains(rows(), label) {
 			t.Errorf("no %s", label)
 		}
 	}
@@ -101,6 +101,41 @@ func TestListExternal(t *testing.T) {
 		if strings.Contains(line, "invalid") && !strings.HasSuffix(line, "x…]") {
 			t.Errorf("a long reason was not cut: %s", line)
 		}
+	}
+}
+
+// stand makes references of a kind stand so, for a long and ugly reason.
+func (d *desk) stand(kind extension.RefKind, state command.State) {
+	d.states[kind] = command.Standing{State: state, Reason: "because \n of\x1b[31m this " + strings.Repeat("x", 200)}
+}
+
+// TestListShowsWhatHelps: the declared hooks of what is known, and one line for each state below the
+// rows, which keep their form.
+func TestListShowsWhatHelps(t *testing.T) {
+	d := started(t)
+	d.put(d.session,
+		`{"extension_ref":{"cid":"bafya","kind":"ipld","name":"alpha"},"kind":"activated","name":"alpha","timestamp":5}`,
+		`{"extension_ref":{"cid":"bafyb","kind":"ipld","name":"beta"},"kind":"activated","name":"beta","timestamp":5}`,
+		`{"extension_ref":{"kind":"git","name":"gamma","repo":"r","sha":"01"},"kind":"activated","name":"gamma","timestamp":5}`,
+		`{"extension_ref":{"db_id":"x","kind":"eidetica","name":"zeta","version":"1.0"},"kind":"activated","name":"zeta","timestamp":5}`)
+	hooks := []extension.HookKind{extension.HookToolCall, extension.HookTool, "of_the_future"}
+	d.states[extension.IPLD] = command.Standing{State: command.StatePending, Hooks: hooks, Remedy: "look with `ext show`,\n then `ext trust`\x1b"}
+	d.states[extension.Git] = command.Standing{State: command.StateUnavailable, Remedy: "get it"}
+	d.states[extension.Eidetica] = command.Standing{State: command.StateTrusted, Hooks: hooks[1:2]}
+	out := d.want("/extensions", command.Text)
+	if got, want := out[strings.Index(out, "agent_schedule"):], "agent_schedule [0.1.0] — —\n"+
+		"  ✗ alpha [bafya] — Tool, ToolCall  [pending trust]\n"+
+		"  ✗ beta [bafyb] — Tool, ToolCall  [pending trust]\n"+
+		"  ✗ gamma [01] — —  [unavailable]\n"+
+		"  ✓ zeta [1.0] — Tool\n"+
+		"  pending trust: look with `ext show`, then `ext trust`\n"+
+		"  unavailable: get it"; got != want {
+		t.Errorf("got\n%s", got)
+	}
+	d.newSession() // where nobody was asked
+	d.run("/extensions")
+	if out := d.want("/extensions", command.Text); strings.Contains(out, "pending") {
+		t.Error(out)
 	}
 }
 

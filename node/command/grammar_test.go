@@ -111,11 +111,12 @@ func TestNoSuchDocument(t *testing.T) {
 }
 
 func FuzzRun(f *testing.F) {
-	for _, s := range []string{"/extensions set web k '[1,{}]'", "!chaz extensions add a agent", "/agent add \u2028x", "/extensions history web"} {
+	for _, s := range []string{"/extensions set web k '[1,{}]'", "!chaz extensions add a agent", "/agent add \u2028x", "/extensions history web", "/extensions add './a b' session", "/extensions add \"x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		r := started(t).run(line)
+		d, _ := withShop(t, nil)
+		r := d.run(line)
 		if (r.Kind == command.NotCommand) != (r.Output == "") {
 			t.Fatalf("%q: %+v", line, r)
 		}

@@ -23,7 +23,7 @@ func verbs() []verb {
 		{[]string{"help", "?"}, []form{{"/help", "list the commands"}}, (*Runner).help},
 		{[]string{"extensions"}, []form{
 			{"/extensions [list]", "show the extensions and what is live for the responding agent"},
-			{"/extensions add <name> [agent|session]", "switch an extension on, or end an agent's opt-out"},
+			{"/extensions add <name> [agent|session]", "switch an extension on, or end an agent's opt-out; for code by reference instead of a name: ./dir, file.wasm, ipld:<cid>, git:<repo>@<sha>[#path=…], registry:<doc>@<version>"},
 			{"/extensions remove <name> [agent|session]", "switch an extension off, or opt the agent out"},
 			{"/extensions history <name> [agent|session]", "every event of an extension and which rule decided"},
 			{"/extensions settings <name>", "show the settings of an extension on this session"},
@@ -42,7 +42,7 @@ func verbs() []verb {
 	}
 }
 
-func (r *Runner) help(_ context.Context, _ Call, rest string) Result {
+func (r *Runner) help(_ context.Context, c Call, rest string) Result {
 	if rest != "" {
 		return usageOf("help")
 	}
@@ -50,7 +50,7 @@ func (r *Runner) help(_ context.Context, _ Call, rest string) Result {
 	for _, v := range verbs() {
 		forms = append(forms, v.forms...)
 	}
-	forms = append(forms, r.commandForms()...)
+	forms = append(forms, r.commandForms(c.Session)...)
 	return Result{Text, "Commands:\n" + columns(forms)}
 }
 

@@ -20,6 +20,7 @@ type listed struct {
 	agentOff bool // the agent opted out
 	state    State
 	reason   string
+	remedy   string
 	part     bool // only the session's or agent's instance is in trouble
 }
 
@@ -37,6 +38,7 @@ func (r *Runner) list(ctx context.Context, c Call) Result {
 		return errorf("list extensions: %v", err)
 	}
 	for i := range rows {
+		r.judge(ctx, &rows[i], c)
 		r.trouble(&rows[i], c)
 	}
 	if len(rows) == 0 {
@@ -51,7 +53,31 @@ func (r *Runner) list(ctx context.Context, c Call) Result {
 	for _, row := range rows {
 		b.WriteString("\n" + row.String())
 	}
+	for _, line := range remedies(rows) {
+		b.WriteString("\n" + line)
+	}
 	return Result{Text, b.String()}
+}
+
+// judge asks the host about an external extension. It may take a while, so no document is locked.
+func (r *Runner) judge(ctx context.Context, row *listed, c Call) {
+	if row.state == StateBuiltin {
+		return
+	}
+	s := r.cfg.States.RefState(ctx, c.Session, row.name, row.ref)
+	row.state, row.reason, row.hooks, row.remedy = s.State, s.Reason, s.Hooks, s.Remedy
+}
+
+// remedies are the lines below the table: what helps, once for each state.
+func remedies(rows []listed) (lines []string) {
+	seen := map[State]bool{}
+	for _, row := range rows {
+		if remedy := clean(row.remedy, 300); remedy != "" && !seen[row.state] {
+			seen[row.state] = true
+			lines = append(lines, "  "+row.state.words()+": "+remedy)
+		}
+	}
+	return lines
 }
 
 // rows lists what is compiled in, then the external extensions that the session's log names.
@@ -69,9 +95,7 @@ func (r *Runner) rows(log *activation.Log, off map[string]bool) []listed {
 		if !ok || ref.Kind() == extension.Builtin {
 			continue // only ever switched off, or compiled into other peers
 		}
-		row := listed{name: name, ref: ref, session: log.Active(name), agentOff: off[name]}
-		row.state, row.reason = r.cfg.States.RefState(ref)
-		rows = append(rows, row)
+		rows = append(rows, listed{name: name, ref: ref, session: log.Active(name), agentOff: off[name], state: StateUnknown})
 	}
 	slices.SortFunc(rows[own:], func(a, b listed) int { return strings.Compare(a.name, b.name) })
 	return rows
@@ -112,12 +136,19 @@ func (s State) label(reason string) string {
 	switch s {
 	case StateBuiltin, StateTrusted:
 		return ""
+	case StateInvalid, StateFailed:
+		return s.words() + ": " + clean(reason, 120)
+	}
+	return s.words()
+}
+
+// words is the state for people.
+func (s State) words() string {
+	switch s {
 	case StatePending:
 		return "pending trust"
 	case StateNeedsReview:
 		return "needs review"
-	case StateInvalid, StateFailed:
-		return string(s) + ": " + clean(reason, 120)
 	case StateUnknown:
 		return string(StateUnavailable)
 	}

@@ -54,7 +54,7 @@ func (r *Runner) set(ctx context.Context, c Call, name, key, text string) Result
 	if err != nil {
 		return errorf("set %s of %s: %v", clean(key, 64), clean(name, extension.MaxName), err)
 	}
-	if err := r.checkSetting(name, key, []byte(value)); err != nil {
+	if err := r.checkSetting(c.Session, name, key, []byte(value)); err != nil {
 		return errorf("set %s of %s: %v", clean(key, 64), clean(name, extension.MaxName), err)
 	}
 	return r.changeSetting(ctx, c, name, key, func(tx *crdt.Tx, field string) (Result, error) {

@@ -32,7 +32,7 @@ type desk struct {
 	names  map[crdt.DocID]string
 	agents map[string]crdt.DocID
 	pets   map[crdt.PeerID]string
-	states map[extension.RefKind]command.State
+	states map[extension.RefKind]command.Standing
 	offset int64
 }
 
@@ -47,7 +47,7 @@ func newDeskAs(t *testing.T, seed int64, store crdt.Store) *desk {
 	}
 	d := &desk{
 		t: t, clock: crdt.NewManualClock(start), names: map[crdt.DocID]string{}, agents: map[string]crdt.DocID{},
-		pets: map[crdt.PeerID]string{}, states: map[extension.RefKind]command.State{},
+		pets: map[crdt.PeerID]string{}, states: map[extension.RefKind]command.Standing{},
 	}
 	d.repo, err = crdt.NewRepo(context.Background(), crdt.Config{
 		Store: store, Identity: id, Clock: d.clock, Codec: chunk.New(), Core: automerge.New(), Rand: rng,
@@ -187,9 +187,10 @@ func (d *desk) Petname(id crdt.PeerID) string { return d.pets[id] }
 
 func (d *desk) ClockOffset(crdt.PeerID) (int64, bool) { return d.offset, d.offset != 0 }
 
-func (d *desk) RefState(ref extension.Ref) (command.State, string) {
-	if s, ok := d.states[ref.Kind()]; ok {
-		return s, "because \n of\x1b[31m this " + strings.Repeat("x", 200)
+// RefState knows one answer for each kind of reference, in the desk's own session only.
+func (d *desk) RefState(_ context.Context, session crdt.DocID, name string, ref extension.Ref) command.Standing {
+	if s, ok := d.states[ref.Kind()]; ok && session == d.session && name == ref.Name() {
+		return s
 	}
-	return command.StateUnavailable, ""
+	return command.Standing{State: command.StateUnavailable}
 }

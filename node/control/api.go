@@ -22,6 +22,7 @@ package control
 //	session.list            SessionListParams → List[SessionSummary]
 //	session.show            SessionShowParams → SessionShow
 //	session.post            SessionPostParams → Created       after the durable commit
+//	session.post.file       SessionPostParams + file → Progress… → Created   the file is the text, up to 64 MiB
 //	session.log             SessionLogParams → Entry… → LogEnd
 //	session.search          SessionSearchParams → List[Hit]
 //	session.wait            SessionWaitParams → Waited
@@ -57,6 +58,21 @@ package control
 //	routine.add             RoutineAddParams → Routine
 //	routine.remove          RoutineParams → Routine
 //	routine.run             RoutineParams → Routine          fires once, now
+//	ext.pack                ExtPackParams → ExtPacked        a folder or module into the block store
+//	ext.publish             ExtPublishParams → ExtPublished
+//	ext.yank                ExtYankParams → ExtRelease
+//	ext.releases            ExtReleasesParams → List[ExtRelease]
+//	ext.show                ExtShowParams → Progress… → ExtCard     what a person decides on
+//	ext.pending             ExtPendingParams → List[ExtPending]
+//	ext.trust               ExtTrustParams → Progress… → ExtTrusted
+//	ext.deny                ExtDecideParams → ExtAffected
+//	ext.untrust             ExtDecideParams → ExtAffected    running instances end at once
+//	ext.list                ExtListParams → List[ExtHere]
+//	ext.export              ExtExportParams → Chunk… → ExtExported
+//	ext.import              ExtImportParams + file → Progress… → ExtImported
+//	ext.audit               ExtAuditParams → List[ExtEvent]  newest last
+//	ext.gc                  ExtGCParams → ExtCollected
+//	ext.logs                ExtLogsParams → List[ExtLogLine]
 //
 // A reference to a document, a peer, a ticket or a request is its id, a unique prefix of it of at
 // least 8 characters, or its local name; one that fits several things is [CodeAmbiguous] with the
@@ -84,6 +100,7 @@ var (
 	SessionList          = Endpoint[SessionListParams, List[SessionSummary]]{"session.list"}
 	SessionDetails       = Endpoint[SessionShowParams, SessionShow]{"session.show"}
 	SessionPost          = Endpoint[SessionPostParams, Created]{"session.post"}
+	SessionPostFile      = StreamEndpoint[SessionPostParams, Progress, Created]{name: "session.post.file", uploads: 64 << 20}
 	SessionLog           = StreamEndpoint[SessionLogParams, Entry, LogEnd]{name: "session.log"}
 	SessionSearch        = Endpoint[SessionSearchParams, List[Hit]]{"session.search"}
 	SessionWait          = Endpoint[SessionWaitParams, Waited]{"session.wait"}
@@ -123,6 +140,22 @@ var (
 	RoutineAdd    = Endpoint[RoutineAddParams, Routine]{"routine.add"}
 	RoutineRemove = Endpoint[RoutineParams, Routine]{"routine.remove"}
 	RoutineRun    = Endpoint[RoutineParams, Routine]{"routine.run"}
+
+	ExtPack        = Endpoint[ExtPackParams, ExtPacked]{"ext.pack"}
+	ExtPublish     = Endpoint[ExtPublishParams, ExtPublished]{"ext.publish"}
+	ExtYank        = Endpoint[ExtYankParams, ExtRelease]{"ext.yank"}
+	ExtReleases    = Endpoint[ExtReleasesParams, List[ExtRelease]]{"ext.releases"}
+	ExtShow        = StreamEndpoint[ExtShowParams, Progress, ExtCard]{name: "ext.show"}
+	ExtPendingList = Endpoint[ExtPendingParams, List[ExtPending]]{"ext.pending"}
+	ExtTrust       = StreamEndpoint[ExtTrustParams, Progress, ExtTrusted]{name: "ext.trust"}
+	ExtDeny        = Endpoint[ExtDecideParams, ExtAffected]{"ext.deny"}
+	ExtUntrust     = Endpoint[ExtDecideParams, ExtAffected]{"ext.untrust"}
+	ExtList        = Endpoint[ExtListParams, List[ExtHere]]{"ext.list"}
+	ExtExport      = StreamEndpoint[ExtExportParams, Chunk, ExtExported]{name: "ext.export"}
+	ExtImport      = StreamEndpoint[ExtImportParams, Progress, ExtImported]{name: "ext.import", uploads: 128 << 20}
+	ExtAudit       = Endpoint[ExtAuditParams, List[ExtEvent]]{"ext.audit"}
+	ExtGC          = Endpoint[ExtGCParams, ExtCollected]{"ext.gc"}
+	ExtLogs        = Endpoint[ExtLogsParams, List[ExtLogLine]]{"ext.logs"}
 )
 
 // Names lists every method of the API. A node serves all of them.
@@ -131,7 +164,7 @@ func Names() []string {
 		GetStatus.name, RunDoctor.name, GetID.name, GetConfig.name, RunCmd.name,
 		PeersList.name, PeersPairStart.name, PeersPairWait.name, PeersPairJoin.name, PeersPairConfirm.name,
 		PeersPending.name, PeersApprove.name, PeersReject.name, PeersName.name, PeersPause.name, PeersResume.name,
-		SessionNew.name, SessionList.name, SessionDetails.name, SessionPost.name, SessionLog.name,
+		SessionNew.name, SessionList.name, SessionDetails.name, SessionPost.name, SessionPostFile.name, SessionLog.name,
 		SessionSearch.name, SessionWait.name, SessionImport.name, SessionExport.name, SessionShare.name,
 		SessionTickets.name, SessionTicketsRevoke.name, SessionJoin.name, SessionAttach.name,
 		SessionDetach.name, SessionHost.name, SessionClose.name, SessionForget.name,
@@ -140,5 +173,8 @@ func Names() []string {
 		SecretSet.name, SecretList.name, SecretRemove.name,
 		ToolList.name, ToolDescribe.name, ToolCall.name, ShowContext.name,
 		RoutineList.name, RoutineAdd.name, RoutineRemove.name, RoutineRun.name,
+		ExtPack.name, ExtPublish.name, ExtYank.name, ExtReleases.name, ExtShow.name, ExtPendingList.name,
+		ExtTrust.name, ExtDeny.name, ExtUntrust.name, ExtList.name, ExtExport.name, ExtImport.name,
+		ExtAudit.name, ExtGC.name, ExtLogs.name,
 	}
 }

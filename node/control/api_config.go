@@ -1,5 +1,7 @@
 package control
 
+import "encoding/json"
+
 // ConfigParams has no fields.
 type ConfigParams struct{}
 
@@ -93,6 +95,11 @@ type ExtensionLimits struct {
 	HookDeadlineSecs        int64 `json:"hook_deadline_secs"`
 	InstantiateDeadlineSecs int64 `json:"instantiate_deadline_secs"`
 	IdleEvictionSecs        int64 `json:"idle_eviction_secs"`
+	// GitHosts may be contacted by plain http and at private addresses; repositories in GitLocal may be
+	// read from disk. Policy is what holds for all code from outside, null for nothing.
+	GitHosts List[string]    `json:"git_hosts"`
+	GitLocal List[string]    `json:"git_local"`
+	Policy   json.RawMessage `json:"policy"`
 }
 
 // RoutineLimits bound what fires by itself.

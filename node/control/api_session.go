@@ -56,7 +56,18 @@ type SessionShow struct {
 	Extensions List[ExtensionState] `json:"extensions"` // sorted by name
 	Members    List[Member]         `json:"members"`
 	// Peers says how the session stands with each other peer.
-	Peers List[DocumentPeer] `json:"peers"`
+	Peers    List[DocumentPeer] `json:"peers"`
+	Contents *Contents          `json:"contents,omitempty"` // null: it has no large content
+}
+
+// Contents is the large content of a session: what its entries name that stands outside of the document.
+type Contents struct {
+	Count   int    `json:"count"`
+	Bytes   int64  `json:"bytes"`
+	Missing int    `json:"missing"`          // of Count: not here
+	Reason  string `json:"reason,omitempty"` // of Missing
+	// Invalid counts what entries name that can't be: it is not part of Count.
+	Invalid int `json:"invalid"`
 }
 
 // SessionAgent is an agent attached to a session.
@@ -75,7 +86,8 @@ type ExtensionState struct {
 	SessionActive bool            `json:"session_active"`
 	AgentActive   bool            `json:"agent_active"`
 	State         string          `json:"state"`
-	Hooks         List[string]    `json:"hooks"` // snake_case
+	Reason        string          `json:"reason,omitempty"` // of a state in which it does not run
+	Hooks         List[string]    `json:"hooks"`            // snake_case
 }
 
 // Member is a peer with a role in a document.
@@ -85,7 +97,8 @@ type Member struct {
 	Role string `json:"role"`
 }
 
-// SessionPostParams writes one entry. As empty: this peer's name. EntryType empty: message.
+// SessionPostParams writes one entry. As empty: this peer's name. EntryType empty: message. Content is
+// empty where the text is the file behind the parameters ([SessionPostFile]).
 type SessionPostParams struct {
 	Session   string `json:"session"`
 	As        string `json:"as,omitempty"`
@@ -108,6 +121,12 @@ type Entry struct {
 	Content   string `json:"content"`
 	Timestamp Time   `json:"timestamp"`
 	EntryType string `json:"entry_type"`
+	// ContentCID and ContentSize name content that stands outside of the document; ContentMissing says
+	// that it is not here, for the reason in ContentReason, and that Content is its beginning.
+	ContentCID     string `json:"content_cid,omitempty"`
+	ContentSize    int64  `json:"content_size,omitempty"`
+	ContentMissing bool   `json:"content_missing,omitempty"`
+	ContentReason  string `json:"content_reason,omitempty"`
 }
 
 // LogEnd ends a log.
@@ -123,11 +142,15 @@ type SessionSearchParams struct {
 	Limit   int    `json:"limit"`
 }
 
-// Hit is an entry that was found.
+// Hit is an entry that was found. Of large content Excerpt is the part around the first word that was
+// found; ContentCut says that Content is only the beginning, because all of it would make the answer too
+// large.
 type Hit struct {
 	Session     string `json:"session"`
 	SessionName string `json:"session_name"`
 	Entry
+	Excerpt    string `json:"excerpt,omitempty"`
+	ContentCut bool   `json:"content_cut,omitempty"`
 }
 
 // SessionWaitParams waits until the session is stored on so many peers, this one included. Over the
@@ -167,16 +190,21 @@ type Progress struct {
 	Unit  string `json:"unit"` // bytes or entries
 }
 
-// Imported is the session that took the file and how many entries it brought.
+// Imported is the session that took the file and how many entries it brought. ContentsMissing counts the
+// large content of the session that is not here.
 type Imported struct {
-	ID      string `json:"id"`
-	Entries int64  `json:"entries"`
+	ID              string `json:"id"`
+	Entries         int64  `json:"entries"`
+	ContentsMissing int    `json:"contents_missing,omitempty"`
 }
 
-// SessionExportParams gives the session out as a file.
+// SessionExportParams gives the session out as a file. JSON lines hold all of large content; if some of it
+// is not here the export fails with [CodeUnavailable], unless AllowMissing: then those lines hold its
+// beginning and content_missing.
 type SessionExportParams struct {
-	Session string `json:"session"`
-	Format  string `json:"format"`
+	Session      string `json:"session"`
+	Format       string `json:"format"`
+	AllowMissing bool   `json:"allow_missing,omitempty"`
 }
 
 // Chunk is the next part of a file (base64 in JSON), and how far the export has come.
@@ -185,11 +213,13 @@ type Chunk struct {
 	Progress
 }
 
-// Exported ends an export.
+// Exported ends an export. ContentsMissing counts the large content that the file does not hold: what is
+// not here, and in an Automerge file all of it, because it stands outside of the document.
 type Exported struct {
-	ID      string `json:"id"`
-	Entries int64  `json:"entries"`
-	Bytes   int64  `json:"bytes"`
+	ID              string `json:"id"`
+	Entries         int64  `json:"entries"`
+	Bytes           int64  `json:"bytes"`
+	ContentsMissing int    `json:"contents_missing,omitempty"`
 }
 
 // AttachParams names an agent and a session: to attach, detach, or make the host.

@@ -46,16 +46,20 @@ type Document struct {
 	Heads    List[string]       `json:"heads"` // lower-case hex, sorted
 	StoredOn int                `json:"stored_on"`
 	Peers    List[DocumentPeer] `json:"peers"`
+	Contents *Contents          `json:"contents,omitempty"` // null: it has no large content
 }
 
-// DocumentPeer is one document with one peer. Reason is empty when in sync. The missing counts are
-// changes, null when unknown.
+// DocumentPeer is one document with one peer. Reason is empty when in sync and nothing is missing. The
+// missing counts are changes, null when unknown. ContentsMissing counts the large content that the peer is
+// not known to have; null for a document without any.
 type DocumentPeer struct {
 	ID           string `json:"id"`
 	State        State  `json:"state"`
 	Reason       string `json:"reason"`
 	MissingHere  *int64 `json:"missing_here"`
 	MissingThere *int64 `json:"missing_there"`
+
+	ContentsMissing *int64 `json:"contents_missing,omitempty"`
 }
 
 // DoctorParams has no fields.

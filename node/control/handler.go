@@ -133,7 +133,7 @@ func readParams(body io.Reader, m Method, out *Stream) (json.RawMessage, *Error)
 func paramsTooLong(most int) *Error {
 	return &Error{
 		Cause: fmt.Sprintf("parameters are longer than %d bytes", most), Code: CodeTooLarge,
-		Remedy: "split the content",
+		Remedy: "split the content; session.post.file takes a long text",
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // newHost makes a host that does not listen yet.
-func newHost(cfg Config, g *gate, tracer swarm.MetricsTracer) (host.Host, error) {
+func newHost(cfg Config, g *gate, tracer swarm.MetricsTracer, wires []libp2p.Option) (host.Host, error) {
 	key, err := crypto.UnmarshalEd25519PrivateKey(cfg.Key)
 	if err != nil {
 		return nil, fmt.Errorf("start network: read identity key: %w", err)
@@ -52,6 +52,7 @@ func newHost(cfg Config, g *gate, tracer swarm.MetricsTracer) (host.Host, error)
 		libp2p.UDPBlackHoleSuccessCounter(nil),
 		libp2p.IPv6BlackHoleSuccessCounter(nil),
 		libp2p.SwarmOpts(swarm.WithDialRanker(rankDials), swarm.WithMetricsTracer(tracer)),
+		libp2p.ChainOptions(wires...),
 	)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start network: %w", err), conns.Close(), limits.Close())

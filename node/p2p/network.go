@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/libp2p/go-libp2p"
 	"github.com/libp2p/go-libp2p/core/host"
 	"github.com/libp2p/go-libp2p/core/network"
 
@@ -42,7 +43,10 @@ type Network struct {
 const maxDials = 16
 
 // New makes a network and opens its listen addresses. It talks to nobody before Run. Close it.
-func New(cfg Config) (*Network, error) {
+func New(cfg Config) (*Network, error) { return newNetwork(cfg) }
+
+// newNetwork is New with other wires: tests put simulated ones in the place of sockets.
+func newNetwork(cfg Config, wires ...libp2p.Option) (*Network, error) {
 	if err := cfg.fill(); err != nil {
 		return nil, err
 	}
@@ -67,7 +71,7 @@ func New(cfg Config) (*Network, error) {
 			n.static[p] = append(n.static[p], addr)
 		}
 	}
-	h, err := newHost(cfg, n.gate, n.tracer)
+	h, err := newHost(cfg, n.gate, n.tracer, wires)
 	if err != nil {
 		return nil, err
 	}
