@@ -56,6 +56,24 @@ type Package struct {
 	Signed bool
 	// Yanked says why the publisher withdrew this release; empty where he did not.
 	Yanked string
+
+	sum moduleSum // of WASM, since CheckPackage
+}
+
+// moduleSum is a hash with the bytes that it was made of: a package whose module was replaced is hashed
+// again.
+type moduleSum struct {
+	of  []byte
+	sum [32]byte
+}
+
+// wasmSum is the SHA-256 of the module. A module has megabytes, and its hash is asked for at every step
+// of a load.
+func (p *Package) wasmSum() [32]byte {
+	if s := &p.sum; len(s.of) > 0 && len(s.of) == len(p.WASM) && &s.of[0] == &p.WASM[0] {
+		return s.sum
+	}
+	return sha256.Sum256(p.WASM)
 }
 
 // Key names content: what the code says about itself and the code. The same package by CID, by commit
@@ -67,7 +85,7 @@ type Key struct {
 
 // Key returns the content key.
 func (p *Package) Key() Key {
-	return Key{Manifest: sha256.Sum256(p.Manifest.Content()), WASM: sha256.Sum256(p.WASM)}
+	return Key{Manifest: sha256.Sum256(p.Manifest.Content()), WASM: p.wasmSum()}
 }
 
 // String is the text form: 64 hex digits of each half joined by a dot.

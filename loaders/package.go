@@ -12,8 +12,9 @@ import (
 )
 
 // CheckPackage holds a package against its reference and its own word: the name, size and SHA-256 of the
-// module, the publisher's signature. It sets Signed. An invalid signature is an error, none is not.
-// Errors wrap [ErrInvalid]. Every [Loader] calls it at each load.
+// module, the publisher's signature. It sets Signed, and keeps the hash of the module, whose bytes must not
+// be changed any more. An invalid signature is an error, none is not. Errors wrap [ErrInvalid]. Every
+// [Loader] calls it at each load.
 func CheckPackage(p *Package) error {
 	err := checkPackage(p)
 	if err != nil {
@@ -36,6 +37,7 @@ func checkPackage(p *Package) (err error) {
 	if int64(len(p.WASM)) != m.WASMSize {
 		return fmt.Errorf("the module has %d bytes, the manifest says %d", len(p.WASM), m.WASMSize)
 	}
+	p.sum = moduleSum{p.WASM, sha256.Sum256(p.WASM)} // whatever was known before
 	if sum := p.SHA256(); sum != m.WASMSHA256 {
 		return fmt.Errorf("the module's sha256 is %s, the manifest says %s", sum, m.WASMSHA256)
 	}
@@ -45,7 +47,7 @@ func checkPackage(p *Package) (err error) {
 
 // SHA256 is the hash of the module in lower-case hex.
 func (p *Package) SHA256() string {
-	sum := sha256.Sum256(p.WASM)
+	sum := p.wasmSum()
 	return hex.EncodeToString(sum[:])
 }
 

@@ -158,7 +158,9 @@ func TestExtLogsOfSessions(t *testing.T) {
 	g := probe("teller", map[string]any{"scopes": []any{"global", "session"}, "capabilities": map[string]any{"kv": 10}})
 	done := p.switchOn(g)
 	ask(p, control.RunCmd, control.CmdParams{Session: "other", Line: "/extensions add " + done.Ref})
-	logs := func(session string) control.ExtLogsParams { return control.ExtLogsParams{Session: session, Name: "teller"} }
+	logs := func(session string) control.ExtLogsParams {
+		return control.ExtLogsParams{Session: session, Name: "teller"}
+	}
 	refused(p, control.ExtLogs, logs(room), control.CodeNotFound, "it has not run")
 	p.trust("teller", room)
 	p.wantCalled(room, "teller__host", `{"op":"kv.list","prefix":""}`, "ok", "[]")

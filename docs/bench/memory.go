@@ -10,7 +10,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"os/exec"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -85,54 +84,38 @@ func dumpChunks(ctx context.Context, dir string, id *crdt.Identity, doc crdt.Doc
 	return errors.Join(err, w.Flush(), f.Close(), p.close())
 }
 
-// resident is the memory of a process in bytes.
-type resident struct{ now, peak float64 }
+// resident is the memory of a process in bytes: now and at its peak, and now without the pages of files
+// that are mapped, which the system takes back when it needs them.
+type resident struct{ now, peak, own float64 }
 
 // inChild runs a part of this program as a process of its own and reads what it says of its memory.
 func inChild(ctx context.Context, what string, args ...string) (r resident, err error) {
-	self, err := os.Executable()
+	f, err := figures(ctx, 2, what, args...)
 	if err != nil {
 		return r, err
 	}
-	cmd := exec.CommandContext(ctx, self, append([]string{"-child", what}, args...)...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return r, fmt.Errorf("measure %s in a process: %w", what, err)
-	}
-	_, err = fmt.Sscan(string(out), &r.now, &r.peak)
-	return r, err
+	return resident{now: f[0], peak: f[1]}, nil
 }
 
-// runChild holds a session open, by the repo or by the core alone, and prints what that takes.
-func runChild(ctx context.Context, what string, args []string, out io.Writer) error {
-	if len(args) < 2 {
-		return fmt.Errorf("child %s: %d arguments", what, len(args))
-	}
+// holding keeps a session open, by the repo or by the core alone, and says what that takes.
+func holding(ctx context.Context, what string, args []string) ([]float64, error) {
 	id, err := crdt.ParseDocID(args[len(args)-1])
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var done func() error
-	switch what {
-	case "repo":
+	if what == "repo" {
 		done, err = holdRepo(ctx, args[0], args[1], id)
-	case "core":
+	} else {
 		done, err = holdCore(args[0], id)
-	default:
-		err = fmt.Errorf("child %q is unknown", what)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	debug.FreeOSMemory()
 	automerge.Trim()
 	r, err := residentOf(os.Getpid())
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(out, r.now, r.peak)
-	return errors.Join(err, done())
+	return []float64{r.now, r.peak}, errors.Join(err, done())
 }
 
 // holdRepo opens a session and writes to it, so that all of it is in memory, the core too.
@@ -206,6 +189,8 @@ func residentOf(pid int) (r resident, err error) {
 		switch f[0] {
 		case "VmRSS:":
 			r.now = kb * 1024
+		case "RssAnon:":
+			r.own = kb * 1024
 		case "VmHWM:":
 			r.peak = kb * 1024
 		}

@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
-	"runtime/pprof"
 
 	"github.com/chaz-peer/chaz-peer/crdt"
 	"github.com/chaz-peer/chaz-peer/crdt/badger"
@@ -46,17 +44,6 @@ func (r *raw) put(ctx context.Context) error {
 
 // measureSessions makes a session of each size and measures all that happens on it.
 func measureSessions(ctx context.Context, o *options, t *table) error {
-	if o.profile != "" {
-		f, err := os.Create(o.profile)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
-	}
 	g := growth{}
 	for _, n := range o.sizes {
 		s, err := newSession(ctx, o, n)

@@ -60,6 +60,8 @@ func inTime(v float64) string {
 	}
 }
 
+func inCount(v float64) string { return fmt.Sprintf("%.0f", v) }
+
 func inTimes(v float64) string { return fmt.Sprintf("%.2f×", v) }
 
 func inBytes(v float64) string {
@@ -78,9 +80,18 @@ type row struct {
 	pairs               pairs
 	unit                unit
 	aim, aim99          float64 // 0: none
+	exact               bool    // the ratio must be the aim, which may be 0
 }
 
-type table struct{ rows []row }
+type table struct {
+	rows  []row
+	notes []string
+}
+
+// note is a sentence below the table.
+func (t *table) note(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
 
 func (t *table) add(r row) {
 	t.rows = append(t.rows, r)
@@ -95,6 +106,12 @@ func (r *row) verdict() string {
 // judge marks a miss.
 func (r *row) judge() string {
 	var missed []string
+	if r.exact {
+		if r.pairs.ratio(0.5) != r.aim {
+			return "MISS"
+		}
+		return "ok"
+	}
 	if r.aim > 0 && r.pairs.ratio(0.5) > r.aim {
 		missed = append(missed, "MISS")
 	}
@@ -119,11 +136,17 @@ func (t *table) print(w io.Writer) {
 		if r.aim99 > 0 {
 			aim += fmt.Sprintf(", p99 ≤ %g", r.aim99)
 		}
+		if r.exact {
+			aim = fmt.Sprintf("= %g", r.aim)
+		}
 		low, high := p.spread()
 		fmt.Fprintf(w, "| %s | %s | %s | %d | %s, %s | %s, %s | **%.2f** (%.2f–%.2f) | %.2f | %s | %s |\n",
 			r.what, r.against, r.size, len(p.ours),
 			r.unit(quantile(p.ours, 0.5)), r.unit(quantile(p.ours, 0.99)),
 			r.unit(quantile(p.base, 0.5)), r.unit(quantile(p.base, 0.99)),
 			p.ratio(0.5), low, high, p.ratio(0.99), aim, r.judge())
+	}
+	for _, n := range t.notes {
+		fmt.Fprintf(w, "\n%s\n", n)
 	}
 }

@@ -82,3 +82,33 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+func TestExactAims(t *testing.T) {
+	for _, c := range []struct {
+		ours, base, aim float64
+		want            string
+	}{{50, 50, 1, "ok"}, {49, 50, 1, "MISS"}, {0, 50, 0, "ok"}, {1, 50, 0, "MISS"}} {
+		r := row{pairs: pairs{[]float64{c.ours}, []float64{c.base}}, aim: c.aim, exact: true}
+		if got := r.judge(); got != c.want {
+			t.Errorf("%v: %q", c, got)
+		}
+	}
+	var b strings.Builder
+	tab := table{rows: []row{{pairs: pairs{[]float64{0}, []float64{50}}, unit: inCount, exact: true}}}
+	tab.note("left out: %s", "a reason")
+	tab.print(&b)
+	if !strings.Contains(b.String(), "| 0, 0 | 50, 50 | **0.00** (0.00–0.00) | 0.00 | = 0 | ok |") || !strings.HasSuffix(b.String(), "\nleft out: a reason\n") {
+		t.Errorf("table:\n%s", b.String())
+	}
+}
+
+func TestNumbers(t *testing.T) {
+	if got, err := numbers("2,5,10"); err != nil || len(got) != 3 || got[2] != 10 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"", "x", "0", "1,", "-1"} {
+		if _, err := numbers(bad); err == nil {
+			t.Errorf("%q was read", bad)
+		}
+	}
+}

@@ -61,9 +61,11 @@ func (x *Extension) Logs() []LogLine { return x.logs.lines() }
 // Prepare compiles the module, which may take seconds the first time on a machine; nothing of it runs. An
 // instance that is built later then has the deadline of its building for itself.
 func (x *Extension) Prepare(ctx context.Context) error {
-	if _, err := x.rt.Compile(ctx, x.m.WASM); err != nil {
+	code, err := x.rt.Compile(ctx, x.m.WASM)
+	if err != nil {
 		return fmt.Errorf("prepare %s: %w", x.decl.Name, err)
 	}
+	code.Close() // what was compiled is kept for a while; who opens a pool holds it
 	return nil
 }
 
