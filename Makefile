@@ -68,4 +68,4 @@ soak: build ## real daemons under faults for TIME; SEED=N repeats the plan of a 
 check: lint test demo ## what CI runs
 
 clean: ## remove what was built
-	rm -rf bin .tools docs/jsexport/node_modules $(EXAMPLE)/dist $(EMBEDDED)
+	rm -rf bin .tools docs/jsexport/node_modules docs/bench/automerge-repo/node_modules $(EXAMPLE)/dist $(EMBEDDED)
