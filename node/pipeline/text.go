@@ -28,8 +28,11 @@ const previewLength = 500
 
 // wrap makes a text recognisable for the model as the output of a tool.
 func wrap(tool, text string) string {
-	name := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", " ", "\r", " ").Replace(firstRunes(tool, 100))
-	text = strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(text)
+	name := firstRunes(tool, 100)
+	if strings.ContainsAny(name, "&<>\"\n\r") { // a replacer costs more than all the rest of a call
+		name = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "\n", " ", "\r", " ").Replace(name)
+	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "<", "&lt;"), ">", "&gt;")
 	return "<tool_output tool=\"" + name + "\">\n" + text + "\n</tool_output>"
 }
 
