@@ -32,6 +32,21 @@ func (a *airwaves) know(pairs ...[2]int) {
 	}
 }
 
+// meets makes one peer want others, who know of nothing.
+func (a *airwaves) meets(i int, others ...int) {
+	a.t.Helper()
+	p := a.peers[i]
+	var ids []crdt.PeerID
+	for _, j := range others {
+		q := a.peers[j]
+		ids = append(ids, q.id.PeerID())
+		if err := p.net.Remember(context.Background(), q.id.PeerID(), []string{q.addr()}); err != nil {
+			a.t.Fatal(err)
+		}
+	}
+	p.net.Want(ids)
+}
+
 // mesh is every pair of the first n peers.
 func mesh(n int) (out [][2]int) {
 	for i := range n {

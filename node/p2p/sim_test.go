@@ -130,6 +130,7 @@ type simPeer struct {
 	n    int
 	id   *crdt.Identity
 	skew time.Duration
+	port int
 	book AddressBook
 	repo *crdt.Repo
 	host *docsync.RepoHost
@@ -154,7 +155,7 @@ func (a *airwaves) add(skew time.Duration) *simPeer {
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	p := &simPeer{air: a, n: n, id: id, skew: skew, book: newMemBook()}
+	p := &simPeer{air: a, n: n, id: id, skew: skew, port: 8000, book: newMemBook()}
 	clock := crdt.SystemClock{Skew: skew}
 	p.repo, err = crdt.NewRepo(context.Background(), crdt.Config{
 		Store: crdt.NewMemStore(), Identity: id, Clock: clock, Codec: chunk.New(), Core: automerge.New(), Rand: rng,
@@ -211,7 +212,7 @@ type sourceIP struct{ ip net.IP }
 // PreferredSourceIPForDestination implements [quicreuse.SourceIPSelector].
 func (s sourceIP) PreferredSourceIPForDestination(*net.UDPAddr) (net.IP, error) { return s.ip, nil }
 
-func (p *simPeer) addr() string { return fmt.Sprintf("/ip4/%s/udp/8000/quic-v1", place4(p.n)) }
+func (p *simPeer) addr() string { return fmt.Sprintf("/ip4/%s/udp/%d/quic-v1", place4(p.n), p.port) }
 
 // start runs the network of the peer, with the waiting times of production.
 func (p *simPeer) start() {

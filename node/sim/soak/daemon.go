@@ -212,6 +212,22 @@ func (d *daemon) thaw() {
 	}
 }
 
+// pause makes a daemon cut another one off, or take it up again: a partition where there is no relay.
+func (d *daemon) pause(ctx context.Context, other *daemon, off bool) error {
+	api := d.api()
+	if api == nil {
+		return nil // what does not run is cut off anyway
+	}
+	e := control.PeersResume
+	if off {
+		e = control.PeersPause
+	}
+	if _, err := control.Call(ctx, api, e, control.PeerParams{Peer: other.id}); err != nil {
+		return fmt.Errorf("pause or resume %s on %s: %w", other.name, d.name, err)
+	}
+	return nil
+}
+
 // alive is an error if the process has ended by itself.
 func (d *daemon) alive() error {
 	if d.cmd == nil {

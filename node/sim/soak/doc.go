@@ -11,8 +11,9 @@
 // [RunScenario] plays a scenario of the lab with daemons instead of simulated peers.
 //
 // On Linux, as root, each daemon has a network namespace of its own and reaches the others through the
-// relay only; elsewhere they talk over loopback directly, and what the relay would do is skipped with
-// its reason. The machine's own network is never used. A daemon that is left over when the driver dies
+// relay only. Elsewhere they talk over loopback directly: they tell each other where they listen, so no
+// relay stays between them. A partition is a pause on both sides then, and what else the relay would do
+// is skipped with its reason. The machine's own network is never used. A daemon that is left over when the driver dies
 // dies with it where namespaces are there.
 //
 // What lives here: processes, namespaces, the relay, faults, the checks from outside. What may not:

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -50,6 +51,29 @@ func networks() []trouble {
 			return func(context.Context) error { return nil }, func() bool { return s.c.air.counts().Blocked > before }, err
 		}},
 	}
+}
+
+// pauses is the partition where there is no relay: each daemon is told to cut those of the other side off.
+func pauses() []trouble {
+	return []trouble{{FaultPartition, func(ctx context.Context, s *soak) (func(context.Context) error, func() bool, error) {
+		in, out := s.groups()
+		s.c.say("%s and %s pause each other", names(in), names(out))
+		each := func(ctx context.Context, off bool) error {
+			for _, p := range in {
+				for _, q := range out {
+					if err := errors.Join(p.pause(ctx, q, off), q.pause(ctx, p, off)); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		}
+		err := each(ctx, true)
+		if err == nil {
+			err = rest(ctx, s.span(time.Second, 5*time.Second, 45*time.Second))
+		}
+		return func(ctx context.Context) error { return each(ctx, false) }, always, err
+	}}}
 }
 
 // cutting cuts until it is stopped, for a while at least.

@@ -266,23 +266,9 @@ func (g *stage) cut(ctx context.Context, i, j int, off bool) error {
 		return nil
 	}
 	for _, w := range [][2]int{{i, j}, {j, i}} {
-		if err := g.pause(ctx, g.c.peers[w[0]], g.c.peers[w[1]], off); err != nil {
+		if err := g.c.peers[w[0]].pause(ctx, g.c.peers[w[1]], off); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// pause is a cut where there is no relay.
-func (g *stage) pause(ctx context.Context, d, other *daemon, off bool) error {
-	api := d.api()
-	if api == nil {
-		return nil // what does not run is cut off anyway
-	}
-	e := control.PeersResume
-	if off {
-		e = control.PeersPause
-	}
-	_, err := control.Call(ctx, api, e, control.PeerParams{Peer: other.id})
-	return err
 }

@@ -83,6 +83,8 @@ func (s *soak) order() {
 	s.menu = processes()
 	if s.c.relay != nil {
 		s.menu = append(s.menu, networks()...)
+	} else {
+		s.menu = append(s.menu, pauses()...)
 	}
 	if s.c.small() != nil {
 		s.menu = append(s.menu, disks()...)
