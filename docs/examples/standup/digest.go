@@ -1,3 +1,9 @@
+// Command standup is an extension for chaz-peer: who wrote how much in a session, and a second look before
+// a tool does something that can't be taken back. It is built as a WebAssembly module.
+//
+// What it does lives in digest.go, plain Go; its exports, each of which takes one JSON object and returns
+// one, in main.go; asking the host for something in host.go. What may not live here: anything that the
+// manifest does not declare.
 package main
 
 import (

@@ -1,7 +1,5 @@
 //go:build wasip1
 
-// The extension standup: who wrote how much in a session, and a second look before a tool does something
-// that can't be taken back. Each exported function takes one JSON object and returns one.
 package main
 
 import (
@@ -10,6 +8,7 @@ import (
 	"github.com/extism/go-pdk"
 )
 
+// Each exported function below takes one JSON object and returns one.
 func main() {}
 
 // input has the fields of all calls that are read here.
